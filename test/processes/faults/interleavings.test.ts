@@ -6,22 +6,19 @@ import { useFixture } from '../../support/fixtures.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { fc, times } from '../../support/properties.ts';
-import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
+import { COMMANDS, CONTINUE, stopAt } from './interleavings/commands.ts';
 import { createSession } from './interleavings/actions.ts';
 import { cleanUp, checkRun, settle, useAll } from './interleavings/ending.ts';
 import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
- * How many runs there are with rotation, the hard case; without it there are a third of that.
- * A failure prints its seed, its path and the replayPath of its commands: given to `fc.assert` (seed, path) and to
- * `fc.commands` (replayPath), they bring it back.
+ * Runs with rotation, the hard case; without it there are a third as many. A failure prints its seed, its path and the replayPath
+ * of its commands. Pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath) to repeat it.
  */
 const RUNS = times(24);
-
-/** How long a failed run is made smaller, at most. */
-const MAKES_SMALLER_FOR_MS = 30_000;
-/** So that a slow machine still says which sequence failed. */
+const SHRINK_FOR_MS = 30_000;
+/** So that a slow machine still prints which sequence failed. */
 const RUNS_FOR_AT_MOST_MS = times(240_000);
 
 describe.each([
@@ -44,7 +41,7 @@ describe.each([
     }),
   );
 
-  const playCommands = async (commands: Iterable<fc.AsyncCommand<Model, Run>>) => {
+  const runCommands = async (commands: Iterable<fc.AsyncCommand<Model, Run>>) => {
     const model = createModel();
     const run = startRun(fleet, proxy, model, rotates, history);
     try {
@@ -58,37 +55,34 @@ describe.each([
     }
   };
 
-  /** Throws with the smallest sequence of commands that leads to something that is not allowed. */
-  const expectOnlyWhatIsAllowed = async () => {
-    let giveUpAt = Infinity;
-    const failed = (error: unknown) => {
-      giveUpAt = Math.min(giveUpAt, performance.now() + MAKES_SMALLER_FOR_MS);
-      throw error;
-    };
-    const property = fc.asyncProperty(COMMANDS, async (commands) => {
-      if (performance.now() < giveUpAt) await playCommands(commands).catch(failed);
-    });
-    const before = history.runs;
-    await fc.assert(property, { numRuns });
-    expect(history.runs - before).toBe(numRuns);
-  };
-
   test.each(['lock reply', 'token request', 'token response'] as const)(
-    'a process that stands still at its %s while another one refreshes harms no session',
-    async (where) => {
+    'a process that is stopped at its %s while another one refreshes ends no session',
+    async (barrier) => {
       history.takenOver.length = 0;
-      // On a busy machine the call may not come to its barrier in time, or the other process may give up before it takes over.
+      // On a busy machine the request may not reach its barrier in time, or the other process may fail before it takes over.
       await eventually(async () => {
-        await playCommands([standStillAt(where, 0, 0, 'expired'), GOES_ON]);
+        await runCommands([stopAt({ barrier, number: 0, process: 0, token: 'expired' }), CONTINUE]);
         return history.takenOver.length > 0;
       });
-      expect(history.takenOver).toEqual([where]);
+      expect(history.takenOver).toEqual([barrier]);
     },
   );
 
   test(
-    'in any order of events a session ends where it was ended, and nowhere else',
-    async () => expectOnlyWhatIsAllowed(),
-    RUNS_FOR_AT_MOST_MS + MAKES_SMALLER_FOR_MS,
+    'in any order of events, a session ends where it was ended and nowhere else',
+    async () => {
+      let giveUpAt = Infinity;
+      const property = fc.asyncProperty(COMMANDS, async (commands) => {
+        if (performance.now() > giveUpAt) return;
+        await runCommands(commands).catch((error: unknown) => {
+          giveUpAt = Math.min(giveUpAt, performance.now() + SHRINK_FOR_MS);
+          throw error;
+        });
+      });
+      const before = history.runs;
+      await fc.assert(property, { numRuns });
+      expect(history.runs - before).toBe(numRuns);
+    },
+    RUNS_FOR_AT_MOST_MS + SHRINK_FOR_MS,
   );
 });

@@ -1,42 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Barrier } from '../../../support/fleet/barrier.ts';
 import { fc } from '../../../support/properties.ts';
-import {
-  sendRequest,
-  createSession,
-  expire,
-  hold,
-  release,
-  revokeAccess,
-  revokeGrant,
-  signOut,
-  crash,
-  goOn,
-  loseLock,
-  standStill,
-  takeOver,
-} from './actions.ts';
+import * as actions from './actions.ts';
 import { checkRun } from './ending.ts';
 import type { Run } from './run.ts';
 import {
   BARRIERS,
   LIFETIME_MS,
-  type RequestKind,
   type BarrierName,
   type Model,
+  type RequestKind,
   type SessionModel,
 } from './model.ts';
 
-/** Just before a token is expired, when it is refreshed in the background; and just after. */
+/** Just before a token expires, when it is refreshed in the background; and just after. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
 /** Sessions end after twelve hours, whatever happens. */
 const LONGEST_MS = 10 * 3_600_000;
 const MOST_SESSIONS = 3;
 const MOST_COMMANDS = 30;
-/** A request that waits for another process's refresh can't be observed. */
+/** A request that waits for the refresh of another process can't be observed. */
 const OUT_OF_SIGHT_MS = 20;
-/** A holder that is to stand still at a barrier usually gets there within this time. */
+/** A request usually reaches its barrier within this time. */
 const ARRIVES_WITHIN_MS = 300;
+
+const SESSION = fc.nat(MOST_SESSIONS - 1);
+const PROCESS = fc.nat(1);
+const BARRIER = fc.constantFrom(...BARRIERS);
 
 /** A command that checks the whole run when it is done; a failure prints its name. */
 function command(name: string, check: (model: Model) => boolean, execute: (run: Run) => Promise<void>) {
@@ -50,11 +39,6 @@ function command(name: string, check: (model: Model) => boolean, execute: (run: 
   };
 }
 
-const SESSION = fc.nat(MOST_SESSIONS - 1);
-const SLOT = fc.nat(1);
-const BARRIER = fc.constantFrom(...BARRIERS);
-const always = () => true;
-
 /** Picks by a number, modulo the length. */
 function pick<T>(from: readonly T[], number: number): T {
   const picked = from[number % from.length];
@@ -62,16 +46,85 @@ function pick<T>(from: readonly T[], number: number): T {
   return picked;
 }
 
-const notEnded = ({ sessions }: Model): SessionModel[] => sessions.filter(({ fate }) => fate !== 'ended');
-const anyNotEnded = (model: Model) => notEnded(model).length > 0;
+const notEnded = ({ sessions }: Model) => sessions.filter(({ state }) => state !== 'ended');
 const hasTime = ({ aheadMs }: Model) => aheadMs < LONGEST_MS;
 
-const CREATE_SESSION = fc.boolean().map((isExpired) =>
-  command(
-    `createSession(${isExpired ? 'expired' : 'unexpired'})`,
-    ({ sessions }) => sessions.length < MOST_SESSIONS,
-    async (run) => createSession(run, isExpired ? 0 : LIFETIME_MS),
-  ),
+/** A command on a session that has not ended. */
+const onSession = (
+  name: string,
+  execute: (run: Run, session: SessionModel, process: number) => Promise<void>,
+) =>
+  fc.tuple(SESSION, PROCESS).map(([number, process]) =>
+    command(
+      `${name}(${number}, ${process})`,
+      (model) => notEnded(model).length > 0,
+      async (run) => execute(run, pick(notEnded(run.model), number), process),
+    ),
+  );
+
+/** A request to a process whose token has expired or was revoked, and which is held at a barrier. */
+interface HeldRequest {
+  readonly barrier: BarrierName;
+  readonly number: number;
+  readonly process: number;
+  readonly token: 'expired' | 'revoked';
+}
+
+const heldAt = (...barriers: readonly BarrierName[]) =>
+  fc.record<HeldRequest>({
+    barrier: fc.constantFrom(...barriers),
+    number: SESSION,
+    process: PROCESS,
+    token: fc.constantFrom('expired', 'revoked'),
+  });
+
+/**
+ * Sends a request to a barrier, and then executes, so that random commands run in the middle of a refresh. `isReached`: whether
+ * the request was held in time.
+ */
+function commandAtBarrier(
+  name: string,
+  { barrier, number, process, token }: HeldRequest,
+  execute: (run: Run, session: SessionModel, isReached: boolean) => Promise<void>,
+  { withinMs = ARRIVES_WITHIN_MS, check = hasTime } = {},
+) {
+  return command(
+    `${name}(${barrier}, ${number}, ${process}, ${token})`,
+    (model) => notEnded(model).length > 0 && check(model),
+    async (run) => {
+      const session = pick(notEnded(run.model), number);
+      actions.hold(run, barrier);
+      if (token === 'expired') await actions.expire(run, LIFETIME_MS);
+      else await actions.revokeAccess(run, session);
+      const response = actions.sendRequest(run, session, process, 'api');
+      const reached = run.barriers[barrier].reached().then(() => true);
+      const isReached = Promise.race([reached, response.then(() => false), delay(withinMs, false)]);
+      await execute(run, session, await isReached);
+    },
+  );
+}
+
+/**
+ * Stops a process that holds the lock: before it has read the reply of Redis that confirms the lock, with its token request at
+ * the service, or with the response on its way. The other process takes over.
+ */
+export const stopAt = (held: HeldRequest) =>
+  commandAtBarrier(
+    'stop',
+    held,
+    async (run, session, isReached) => {
+      await actions.stopProcess(run, held.process);
+      if (held.barrier === 'lock reply') actions.release(run, held.barrier);
+      const isTakenOver = await actions.takeOver(run, session, 1 - held.process);
+      if (isReached && isTakenOver) run.history.takenOver.push(held.barrier);
+    },
+    { check: (model) => model.stopped === null && hasTime(model) },
+  );
+
+export const CONTINUE = command(
+  'continue',
+  ({ stopped }) => stopped !== null,
+  async (run) => actions.continueProcess(run),
 );
 
 const KIND = fc.oneof(
@@ -79,173 +132,86 @@ const KIND = fc.oneof(
   { weight: 2, arbitrary: fc.constant<RequestKind>('page') },
   { weight: 1, arbitrary: fc.constant<RequestKind>('status') },
 );
-const CALL = fc.tuple(SESSION, SLOT, KIND, fc.boolean()).map(([number, slot, kind, waits]) =>
-  command(`sendRequest(${number}, ${slot}, ${kind}${waits ? '' : ', goes on'})`, always, async (run) => {
-    const response = sendRequest(run, pick(run.model.sessions, number), slot, kind);
-    if (!waits) return;
-    if (run.model.held.size === 0 && run.model.stopped === null) await response;
-    else await Promise.race([response, delay(OUT_OF_SIGHT_MS)]);
-  }),
-);
-
-/**
- * Sends a request with an expired or revoked token, so that random commands run in the middle of a refresh. Resolves with whether
- * it reached the barrier.
- */
-async function sendTo(
-  run: Run,
-  barrier: Barrier,
-  [session, slot, why]: readonly [SessionModel, number, string],
-  withinMs = OUT_OF_SIGHT_MS,
-): Promise<boolean> {
-  if (why === 'expired') await expire(run, LIFETIME_MS);
-  else await revokeAccess(run, session);
-  const response = sendRequest(run, session, slot, 'api');
-  const reached = barrier.reached().then(() => true);
-  return Promise.race([reached, response.then(() => false), delay(withinMs, false)]);
-}
-
-const SEND_TO_BARRIER = fc
-  .tuple(SESSION, SLOT, BARRIER, fc.constantFrom('expired', 'revoked'))
-  .map(([number, slot, barrier, why]) =>
-    command(
-      `sendTo(${barrier}, ${number}, ${slot}, ${why})`,
-      (model) => anyNotEnded(model) && hasTime(model),
-      async (run) => {
-        hold(run, barrier);
-        await sendTo(run, run.barriers[barrier], [pick(notEnded(run.model), number), slot, why]);
-      },
-    ),
-  );
-
-const HOLD = BARRIER.map((barrier) =>
+const SEND = fc.tuple(SESSION, PROCESS, KIND, fc.boolean()).map(([number, process, kind, waits]) =>
   command(
-    `hold(${barrier})`,
-    ({ held }) => !held.has(barrier),
-    async (run) => hold(run, barrier),
+    `send(${number}, ${process}, ${kind}${waits ? '' : ', without waiting'})`,
+    () => true,
+    async (run) => {
+      const response = actions.sendRequest(run, pick(run.model.sessions, number), process, kind);
+      if (!waits) return;
+      if (run.model.held.size === 0 && run.model.stopped === null) await response;
+      else await Promise.race([response, delay(OUT_OF_SIGHT_MS)]);
+    },
   ),
+);
+const SEND_TO_BARRIER = heldAt(...BARRIERS).map((held) =>
+  commandAtBarrier('sendTo', held, async () => {}, { withinMs: OUT_OF_SIGHT_MS }),
 );
 const RELEASE = fc.nat(BARRIERS.length - 1).map((number) =>
   command(
     `release(${number})`,
     ({ held }) => held.size > 0,
-    async (run) => release(run, pick([...run.model.held], number)),
+    async (run) => actions.release(run, pick([...run.model.held], number)),
   ),
 );
-
+const HOLD = BARRIER.map((barrier) =>
+  command(
+    `hold(${barrier})`,
+    ({ held }) => !held.has(barrier),
+    async (run) => actions.hold(run, barrier),
+  ),
+);
 const EXPIRE = fc
   .constantFrom(...STEPS_MS)
-  .map((ms) => command(`expire(after ${ms / 1_000} s)`, hasTime, async (run) => expire(run, ms)));
-const REVOKE_ACCESS = SESSION.map((number) =>
-  command(`revokeAccess(${number})`, anyNotEnded, async (run) =>
-    revokeAccess(run, pick(notEnded(run.model), number)),
+  .map((ms) => command(`expire(after ${ms / 1_000} s)`, hasTime, async (run) => actions.expire(run, ms)));
+const CREATE_SESSION = fc.boolean().map((isExpired) =>
+  command(
+    `createSession(${isExpired ? 'expired' : 'unexpired'})`,
+    ({ sessions }) => sessions.length < MOST_SESSIONS,
+    async (run) => actions.createSession(run, isExpired ? 0 : LIFETIME_MS),
   ),
 );
-const REVOKE_GRANT = SESSION.map((number) =>
-  command(`revokeGrant(${number})`, anyNotEnded, async (run) =>
-    revokeGrant(run, pick(notEnded(run.model), number)),
-  ),
-);
-const SIGN_OUT = fc
-  .tuple(SESSION, SLOT)
-  .map(([number, slot]) =>
-    command(`signOut(${number}, ${slot})`, anyNotEnded, async (run) =>
-      signOut(run, pick(notEnded(run.model), number), slot),
-    ),
-  );
-
-const FAIL_OR_MEND = fc.constantFrom(true, false).map((fails) =>
+const FAIL_OR_MEND = fc.boolean().map((fails) =>
   command(
     fails ? 'failTokenEndpoint' : 'mendTokenEndpoint',
     ({ tokenEndpointFails }) => tokenEndpointFails !== fails,
     async ({ model }) => void (model.tokenEndpointFails = fails),
   ),
 );
-
-/** A new process costs as much as all else in a run: only where somebody waits for the token endpoint. */
-const CRASH = SLOT.map((slot) =>
+/** A new process costs as much as all else in a run. So processes crash only while a token request is held. */
+const CRASH = PROCESS.map((process) =>
   command(
-    `crash(${slot})`,
+    `crash(${process})`,
     ({ held }) => held.has('token request') || held.has('token response'),
-    async (run) => crash(run, slot),
+    async (run) => actions.crash(run, process),
   ),
 );
-
-/**
- * A process stands still with the lock in its hand: before it has read Redis's word that it has the lock, with its token request at the
- * service, or with the response on its way. The other process takes over.
- */
-export function standStillAt(where: BarrierName | 'lock reply', number: number, slot: number, why: string) {
-  return command(
-    `standStill(${where}, ${number}, ${slot}, ${why})`,
-    (model) => model.stopped === null && anyNotEnded(model) && hasTime(model),
-    async (run) => {
-      const session = pick(notEnded(run.model), number);
-      if (where === 'lock reply') run.lockReply.hold();
-      else hold(run, where);
-      const barrier = where === 'lock reply' ? run.lockReply : run.barriers[where];
-      const isReached = await sendTo(run, barrier, [session, slot, why], ARRIVES_WITHIN_MS);
-      await standStill(run, slot);
-      run.lockReply.release();
-      const isTakenOver = await takeOver(run, session, 1 - slot);
-      if (isReached && isTakenOver) run.history.takenOver.push(where);
-    },
-  );
-}
-const STAND_STILL = fc
-  .tuple(
-    fc.constantFrom<BarrierName | 'lock reply'>('lock reply', 'token request', 'token response'),
-    SESSION,
-    SLOT,
-    fc.constantFrom('expired', 'revoked'),
-  )
-  .map((args) => standStillAt(...args));
-/** The stopped process continues. */
-export const GOES_ON = command(
-  'goOn',
-  ({ stopped }) => stopped !== null,
-  async (run) => goOn(run),
+/** A holder loses its lock during its token request, and the other process takes the lock. */
+const LOSE_LOCK = heldAt('token request', 'token response').map((held) =>
+  commandAtBarrier('loseLock', held, async (run, session) => {
+    await actions.loseLock(run, session);
+    const response = actions.sendRequest(run, session, 1 - held.process, 'api');
+    await Promise.race([response, delay(OUT_OF_SIGHT_MS)]);
+  }),
 );
-const GO_ON = fc.constant(GOES_ON);
-/** A holder loses its lock while its token request is under way, and the other process takes the lock. */
-const LOSE_LOCK = fc
-  .tuple(
-    SESSION,
-    SLOT,
-    fc.constantFrom<BarrierName>('token request', 'token response'),
-    fc.constantFrom('expired', 'revoked'),
-  )
-  .map(([number, slot, barrier, why]) =>
-    command(
-      `loseLock(${barrier}, ${number}, ${slot}, ${why})`,
-      (model) => anyNotEnded(model) && hasTime(model),
-      async (run) => {
-        const session = pick(notEnded(run.model), number);
-        hold(run, barrier);
-        await sendTo(run, run.barriers[barrier], [session, slot, why], ARRIVES_WITHIN_MS);
-        await loseLock(run, session);
-        await Promise.race([sendRequest(run, session, 1 - slot, 'api'), delay(OUT_OF_SIGHT_MS)]);
-      },
-    ),
-  );
 
 /** Everything that can happen in a run, in any order. */
 export const COMMANDS = fc.commands<Model, Run, false>(
   [
     fc.oneof(
-      { weight: 30, arbitrary: CALL },
+      { weight: 30, arbitrary: SEND },
       { weight: 16, arbitrary: SEND_TO_BARRIER },
       { weight: 14, arbitrary: RELEASE },
-      { weight: 8, arbitrary: SIGN_OUT },
+      { weight: 8, arbitrary: onSession('signOut', actions.signOut) },
       { weight: 6, arbitrary: HOLD },
       { weight: 6, arbitrary: EXPIRE },
-      { weight: 6, arbitrary: REVOKE_ACCESS },
+      { weight: 6, arbitrary: onSession('revokeAccess', actions.revokeAccess) },
       { weight: 6, arbitrary: CREATE_SESSION },
       { weight: 4, arbitrary: FAIL_OR_MEND },
-      { weight: 2, arbitrary: REVOKE_GRANT },
+      { weight: 2, arbitrary: onSession('revokeGrant', actions.revokeGrant) },
       { weight: 2, arbitrary: CRASH },
-      { weight: 6, arbitrary: STAND_STILL },
-      { weight: 4, arbitrary: GO_ON },
+      { weight: 6, arbitrary: heldAt('lock reply', 'token request', 'token response').map(stopAt) },
+      { weight: 4, arbitrary: fc.constant(CONTINUE) },
       { weight: 6, arbitrary: LOSE_LOCK },
     ),
   ],

@@ -2,26 +2,27 @@ import type { FleetResponse, RequestOptions } from '../../../support/fleet/reque
 import { ME_PATH } from '../../../support/fleet/service.ts';
 import type { TestSession } from '../../../support/fleet/fleet.ts';
 
-/** Access tokens of the service live this long. */
+/** Lifetime of the service's access tokens. */
 export const LIFETIME_MS = 900_000;
 
-/** Where a request stands: before the service hears of it, or with its response made. */
+/** Where a request to the service can be held: before the service handles it, or with its response ready. */
 export const BARRIERS = ['token request', 'token response', 'api request', 'api response'] as const;
-export type BarrierName = (typeof BARRIERS)[number];
+/** `lock reply`: the reply of Redis that confirms the lock, before the token request. */
+export type BarrierName = (typeof BARRIERS)[number] | 'lock reply';
 
 /** What the model knows of one session. */
 export interface SessionModel {
   readonly user: string;
   readonly stored: TestSession;
   /**
-   * `alive`: no response may say that it has ended. `unsure`: its next use may end it. `ended`: every request that starts
+   * `active`: no response may say that it has ended. `uncertain`: its next use may end it. `ended`: every request that starts
    * after `endedAt` must be refused.
    */
-  fate: 'alive' | 'unsure' | 'ended';
+  state: 'active' | 'uncertain' | 'ended';
   /** The service has revoked the grant: the next use must end the session. */
   isRevoked: boolean;
   endedAt: number;
-  /** When there was last a reason to refresh it: one expiry, or one revoked access token, is one refresh. */
+  /** When there was last a reason to refresh it. Each expiry and each revoked access token is a reason for one refresh. */
   dueAt: number;
   /** How often an access token of it was revoked. */
   revocations: number;
@@ -31,56 +32,43 @@ export interface SessionModel {
 export interface Model {
   readonly sessions: SessionModel[];
   readonly held: Set<BarrierName>;
-  /** The slot of the stopped process. */
+  /** The index of the stopped process. */
   stopped: number | null;
   tokenEndpointFails: boolean;
   /** How far the clocks of Cloakroom's processes are ahead of the machine's. */
   aheadMs: number;
-  /** Counts on with each kind: what comes later has a larger number. */
-  moment(): number;
+  /** A logical clock: each call returns a larger number. */
+  tick(): number;
 }
 
 export function createModel(): Model {
-  let moments = 0;
+  let ticks = 0;
   return {
     sessions: [],
     held: new Set(),
     stopped: null,
     tokenEndpointFails: false,
     aheadMs: 0,
-    moment: () => (moments += 1),
-  };
-}
-
-export function toSessionModel(user: string, stored: TestSession): SessionModel {
-  return {
-    user,
-    stored,
-    fate: 'alive',
-    isRevoked: false,
-    endedAt: Infinity,
-    dueAt: -Infinity,
-    revocations: 0,
+    tick: () => (ticks += 1),
   };
 }
 
 /** Something has happened that may end the session. */
-export function markUnsure(session: SessionModel): void {
-  if (session.fate === 'alive') session.fate = 'unsure';
+export function markUncertain(session: SessionModel): void {
+  if (session.state === 'active') session.state = 'uncertain';
 }
 
-/** The access token has expired or was revoked, or soon will be. */
+/** The access token has expired, is expiring or was revoked. */
 export function markDue(model: Model, session: SessionModel): void {
-  session.dueAt = model.moment();
+  session.dueAt = model.tick();
 }
 
-/** The session has ended. */
 export function markEnded(model: Model, session: SessionModel): void {
-  session.fate = 'ended';
-  session.endedAt = Math.min(session.endedAt, model.moment());
+  session.state = 'ended';
+  session.endedAt = Math.min(session.endedAt, model.tick());
 }
 
-/** Ways to use a session; a page that fails says why as JSON. */
+/** Requests that use a session; a page that fails says why as JSON. */
 export const REQUESTS = {
   api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
@@ -88,17 +76,17 @@ export const REQUESTS = {
 } as const satisfies Record<string, RequestOptions>;
 export type RequestKind = keyof typeof REQUESTS;
 
-/** One request, and what was known when it began. */
+/** One request, and what was known when it started. */
 export interface SentRequest {
   readonly session: SessionModel;
   readonly kind: RequestKind;
-  readonly began: number;
+  readonly startedAt: number;
   readonly revocationsBefore: number;
-  /** Whether the process that it went to was killed. */
-  readonly isKilled: () => boolean;
-  /** Whether it has stood still meanwhile: then Redis may have said nothing in time. */
-  readonly stoodStill: () => boolean;
-  /** Whether the token endpoint has failed for its session during the request or just before. */
+  /** Whether its process was killed. */
+  readonly wasKilled: () => boolean;
+  /** Whether its process was stopped meanwhile: then Redis may not have replied in time. */
+  readonly wasStopped: () => boolean;
+  /** Whether the token endpoint failed for its session during the request or just before. */
   readonly sawFailure: () => boolean;
 }
 
@@ -106,40 +94,37 @@ export interface SentRequest {
 export function checkResponse(model: Model, request: SentRequest, response: FleetResponse): string | null {
   const { session } = request;
   const outcome = toOutcome(request.kind, response);
-  const violation = (why: string) => `${session.user}'s ${request.kind} request: ${outcome}, ${why}`;
-  if (response.headers['set-cookie'] !== undefined) return violation('and sets a cookie');
-  if (outcome === 'broken off') return request.isKilled() ? null : violation('but its process lives');
-  if (session.endedAt < request.began) {
-    return outcome === 'refused' ? null : violation('though it began after the session’s end');
-  }
+  const allow = (isAllowed: boolean, why: string) =>
+    isAllowed ? null : `${session.user}'s ${request.kind} request: ${outcome}, ${why}`;
+  if (response.headers['set-cookie'] !== undefined) return allow(false, 'and sets a cookie');
+  if (outcome === 'aborted') return allow(request.wasKilled(), 'but its process runs');
+  if (session.endedAt < request.startedAt)
+    return allow(outcome === 'refused', 'though it started after the end of the session');
   switch (outcome) {
     case 'served':
-      return isOwn(request, response)
-        ? null
-        : violation(`but with the response of another: ${response.body}`);
+      return allow(isOwn(request, response), `but with the response of another: ${response.body}`);
     case 'refused':
-      if (session.fate === 'alive') return violation('though nobody has ended the session');
+      if (session.state === 'active') return allow(false, 'though the session has not ended');
       markEnded(model, session);
       return null;
-    case 'refused by the service': {
-      // By contract the second 401 to one request is passed on: a token was revoked while the request was under way, or the
-      // whole grant while new tokens of it were on their way.
-      const isSecond = session.revocations > request.revocationsBefore;
-      return isSecond || session.isRevoked
-        ? null
-        : violation('though its token was not revoked since it began');
-    }
+    case 'refused by the service':
+      // By contract the second 401 to one request is passed on: a token was revoked during the request, or the whole grant while
+      // it was refreshed.
+      return allow(
+        session.revocations > request.revocationsBefore || session.isRevoked,
+        'though its token was not revoked since it started',
+      );
     case 'no token':
-      return request.sawFailure() ? null : violation('though the token endpoint has not failed');
+      return allow(request.sawFailure(), 'though the token endpoint has not failed');
     case '503 session_store_unavailable':
-      return request.stoodStill() ? null : violation('though Redis is there');
+      return allow(request.wasStopped(), 'though Redis runs');
     default:
-      return violation('which is never allowed');
+      return allow(false, 'which is never allowed');
   }
 }
 
 function toOutcome(kind: RequestKind, { status, code, body, headers }: FleetResponse): string {
-  if (status === 0) return 'broken off';
+  if (status === 0) return 'aborted';
   if (status === 401 && code === 'session_expired') return 'refused';
   if (status === 303 && String(headers['location']).startsWith('/auth/login')) return 'refused';
   if (status === 401 && code === undefined) return 'refused by the service';
