@@ -37,7 +37,7 @@ test('a failed build leaves the previous one, and the next run tries again', asy
   expect(existsSync(join(project.folder, 'dist.next'))).toBe(false);
 });
 
-test('of two launchers at once one builds and the other waits', async () => {
+test('of two launchers at once, one builds and the other waits', async () => {
   await using project = await createCompilableProject(MAIN);
   const outcomes = await Promise.all([project.run('build.mjs'), project.run('build.mjs')]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);

@@ -5,28 +5,22 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
 /** Logs for the log audit, which counts as one test. */
-const LOGS = {
+const LOGS: Readonly<Record<string, string>> = {
   '1.lines': '{"level":"info","time":1,"msg":"request"}',
   '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
 };
 
-/** Stands in for jest: writes a result and logs. */
-function jest(
-  passed: number,
-  failed: number,
-  suitesThatDidNotRun = 0,
-  logs: object = LOGS,
-  skipped = 0,
-): string {
+/** The code of a program in place of jest, which writes a result and logs. */
+function jest(passed: number, failed: number, { notRun = 0, skipped = 0, logs = LOGS } = {}): string {
   return `
     for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
       require('fs').writeFileSync(require('path').join(process.env.LOG_AUDIT_FOLDER, name), text);
     const [file] = process.argv.flatMap((arg) => arg.startsWith('--outputFile=') ? [arg.slice(13)] : []);
     require('fs').writeFileSync(file, JSON.stringify({
-      numPassedTests: ${passed}, numFailedTests: ${failed}, numRuntimeErrorTestSuites: ${suitesThatDidNotRun},
+      numPassedTests: ${passed}, numFailedTests: ${failed}, numRuntimeErrorTestSuites: ${notRun},
       numPendingTests: ${skipped}, numTodoTests: 0,
     }));
-    process.exitCode = ${failed + suitesThatDidNotRun > 0 ? 1 : 0};
+    process.exitCode = ${failed + notRun > 0 ? 1 : 0};
   `;
 }
 
@@ -39,7 +33,7 @@ const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
-/** The tests run on this Node, and then on this other one. */
+/** The tests run on this Node, and then on the other one. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
 const FAILED_TESTS = `Failed: tests, tests on Node ${OTHER}.`;
 const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
@@ -62,7 +56,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
-  // Every program that the tests need, and no apt-get: a test installs nothing.
+  // The folder has every program that the tests need, but no apt-get, so that no test installs a program.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
@@ -98,15 +92,10 @@ describe('a check that finds nothing', () => {
       args.flatMap((arg) => (arg.startsWith('--testPathIgnorePatterns=') ? [arg.slice(25)] : []));
     expect(ignored(all)).toEqual([]);
     const isRun = (path: string) => !ignored(others).some((pattern) => new RegExp(pattern).test(path));
-    const run = [
-      'app/http/shutdown',
-      'app/oauth/login',
-      'project/deploy/tls',
-      'project/deploy/front-rules',
-      'browser/export',
-    ];
+    const run = ['app/http/shutdown', 'app/oauth/login', 'project/deploy/tls', 'project/deploy/front-rules'];
     const left = ['project/deploy/alerts', 'browser/views', 'unit/browser/counts'];
-    expect([...run, ...left].filter((name) => isRun(`/test/${name}.test.ts`))).toEqual(run);
+    const known = [...run, 'browser/export', ...left];
+    expect(known.filter((name) => isRun(`/test/${name}.test.ts`))).toEqual([...run, 'browser/export']);
     expect(isRun('/test/containers/image.test.ts')).toBe(false);
     for (const args of [all, others]) expect(args).toContain('--maxWorkers=3');
   });
@@ -125,10 +114,7 @@ describe('a check that finds nothing', () => {
   });
 
   test('skips the tests of requests-oauthlib where it is missing', () => {
-    expect(checked.stderr).toBe(
-      'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
-        'sudo apt-get install python3-requests-oauthlib\n',
-    );
+    expect(checked.stderr).toMatch(/^Its tests are skipped: requests-oauthlib is missing: .+\n$/);
   });
 });
 
@@ -142,7 +128,7 @@ test('a check continues after a failure, and names what failed', async () => {
 
 test.each([
   ['a failed test', jest(10, 2), 22, 4],
-  ['a suite that did not run', jest(10, 0, 1), 22, 2],
+  ['a suite that did not run', jest(10, 0, { notRun: 1 }), 22, 2],
   ['tests that did not start', 'process.exit(1)', 0, 2],
 ])('%s fails the check', async (_, tests, passed, failed) => {
   expect(await check({ 'jest/bin/jest.js': tests })).toMatchObject({
@@ -152,12 +138,9 @@ test.each([
 });
 
 test('tests that leave no log fail the check', async () => {
-  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, { '1.secrets': LOGS['1.secrets'] }) };
+  const tools = { 'jest/bin/jest.js': jest(12, 0, { logs: { '1.secrets': LOGS['1.secrets'] ?? '' } }) };
   const { code, lines, stderr } = await check(tools);
-  expect({ code, lines }).toEqual({
-    code: 1,
-    lines: [FAILED_TESTS, 'tests: 24 passed, 2 failed'],
-  });
+  expect([code, ...lines]).toEqual([1, FAILED_TESTS, 'tests: 24 passed, 2 failed']);
   expect(stderr).toContain('the tests kept no log line');
 });
 
@@ -183,14 +166,11 @@ test.each([
     'jest/bin/jest.js': jest(12, 0) + endsWorker,
     'leak/index.js': open,
   });
-  expect({ code, lines }).toEqual({
-    code: 1,
-    lines: [FAILED_TESTS, 'tests: 26 passed, 2 failed'],
-  });
+  expect([code, ...lines]).toEqual([1, FAILED_TESTS, 'tests: 26 passed, 2 failed']);
   expect(stderr).toMatch(message);
 });
 
-test('a test that fails on another Node alone fails the check', async () => {
+test('a test that fails only on the other Node fails the check', async () => {
   const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
   expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
     code: 1,
@@ -198,8 +178,8 @@ test('a test that fails on another Node alone fails the check', async () => {
   });
 });
 
-test('a skipped test fails the check in CI alone', async () => {
-  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, LOGS, 1) };
+test('a skipped test fails the check in CI only', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0, { skipped: 1 }) };
   expect(await check(tools, 'true', '')).toMatchObject({
     code: 1,
     lines: [FAILED_TESTS, 'tests: 26 passed, 2 failed'],

@@ -7,18 +7,18 @@ import { ROOT } from '../support/constants.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** Read by Node itself. */
+/** Variables that Node itself reads. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
 
-  // HOST and PORT are those of the host; the others come in files that another service writes.
-  const otherwise = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
+  // HOST and PORT are set by the host's port mapping. The others come in files that another service writes.
+  const exceptions = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
 
   test('passes every variable to the app', () => {
     const passed = variablesOf(text, 'app');
-    expect(variableNames.filter((name) => !otherwise.has(name) && !passed.includes(name))).toEqual([]);
+    expect(variableNames.filter((name) => !exceptions.has(name) && !passed.includes(name))).toEqual([]);
     for (const name of ['REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS'])
       expect(passed).toContain(`${name}_FILE`);
   });
@@ -36,7 +36,7 @@ describe('docker-compose.yml', () => {
   });
 });
 
-describe('The Dockerfile', () => {
+describe('the Dockerfile', () => {
   const text = read('Dockerfile');
 
   test('has the version of package.json as its default', () => {
@@ -44,14 +44,14 @@ describe('The Dockerfile', () => {
     expect(text).toContain(`\nARG VERSION=${version}\n`);
   });
 
-  test('and docker-compose.yml start only programs that exist', () => {
+  test('starts only programs that exist, as docker-compose.yml does', () => {
     const programs = [...`${text}${read('docker-compose.yml')}`.matchAll(/dist\/([\w/-]+)\.js/g)];
     const sources = programs.map(([, name = '']) => `src/${name}.ts`);
     expect(sources).toContain('src/cli/compose/relay.ts');
     expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test('copies every folder that the app reads beside its code', () => {
+  test('copies every folder that the app reads at run time', () => {
     const folders = filesOf('src').flatMap((file) =>
       [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)(?![\w.-])/g)].map(([, folder = '']) => folder),
     );
@@ -76,7 +76,7 @@ describe('The Dockerfile', () => {
   });
 });
 
-test('.dockerignore excludes everything that it does not name', () => {
+test('.dockerignore excludes all files that it does not name', () => {
   const [first, ...rules] = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));

@@ -5,7 +5,7 @@ import { minimalEnv } from '../unit/config/minimal-env.ts';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
 
-/** Each variable as the example has it, and whether it is commented out. */
+/** Each variable of the example, and whether it is commented out. */
 const examples = lines.flatMap((line) => {
   const [, comment, name = '', value = ''] = /^(# )?([A-Z][A-Z_]*)=(.*)$/.exec(line) ?? [];
   return name === '' || name === 'NODE_ENV' ? [] : [{ name, value, commented: comment !== undefined }];
@@ -27,21 +27,21 @@ test('.env.example names exactly the variables of the local service', () => {
   expect(names).toEqual(LOCAL_SERVICE_NAMES);
 });
 
-test('what .env.example shows commented out is the default', () => {
+test('a variable that .env.example comments out has its default value', () => {
   const shown = toEnv(ofCloakroom.filter(({ commented }) => commented));
-  // A PUBLIC_URL that is given is the same, but does not follow the port.
+  // With PUBLIC_URL set to its default, the configuration differs in `publicUrlIsDefault` only.
   expect({ ...loadConfig({ ...minimalEnv, ...shown }), publicUrlIsDefault: true }).toEqual(
     loadConfig(minimalEnv),
   );
 });
 
-test('a copy of .env.example with a session key is a configuration', () => {
+test('a copy of .env.example with a session key is a valid configuration', () => {
   const given = toEnv(ofCloakroom.filter(({ commented }) => !commented));
   const config = loadConfig({ ...given, SESSION_KEYS: minimalEnv.SESSION_KEYS });
   expect(config).toMatchObject({ serviceOrigin: 'http://localhost:4000', clientId: 'demo-app' });
 });
 
-test('.env.example holds no session key that somebody could go on using', () => {
+test('.env.example contains no session key', () => {
   expect(examples).toContainEqual({ name: 'SESSION_KEYS', value: '', commented: false });
 });
 

@@ -3,7 +3,7 @@ import ClosingReporter from '../../scripts/jest-reporter.mjs';
 import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
 import { ROOT } from '../support/constants.ts';
 
-/** What the reporter prints of one file per duration, with these tests in the first. */
+/** The output of the reporter for one file per duration, with these tests in the first file. */
 function print(
   seconds: readonly number[],
   tests: { fullName: string; status: string }[],
@@ -25,19 +25,17 @@ function print(
 }
 
 test('a run of many files ends with the slowest twenty of them', () => {
-  const printed = print(
-    Array.from({ length: 30 }, (_, at) => at),
-    [],
-  );
+  const seconds = Array.from({ length: 30 }, (_, at) => at);
+  const printed = print(seconds, []);
   expect(printed).toMatch(/^\nSlowest 20 files:\n {3}29\.0 s {2}test\/29\.test\.ts\n/);
   expect(printed).toMatch(/\n {3}10\.0 s {2}test\/10\.test\.ts$/);
 });
 
-test('a run of few files that pass ends with nothing more', () => {
+test('a run of few files that pass prints no summary', () => {
   expect(print([1, 2], [{ fullName: 'a', status: 'passed' }])).toBe('');
 });
 
-test('a run ends with its skipped tests, by name and reason', () => {
+test('a run ends with the names of its skipped tests and the reasons', () => {
   const tests = [
     { fullName: 'a', status: 'passed' },
     { fullName: 'b (skipped: curl is missing)', status: 'pending' },
@@ -49,32 +47,24 @@ test('a run ends with its skipped tests, by name and reason', () => {
 });
 
 test.each([
-  [{}, 'npm test -- --seed=7 test/0.test.ts'],
+  [{}, '  npm test -- --seed=7 test/0.test.ts'],
   [
     { PROPERTY_SEED: '12', REPEAT_COMMAND: 'npm run test:node -- 24' },
-    'PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
+    '  PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
   ],
-])('a failed run with the environment %j ends with the command that repeats it', (env, command) => {
+  [{ REPEAT_COMMAND: '' }, ''],
+])('a failed run with the environment %j ends with the command that repeats it, if any', (env, command) => {
   const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
   const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
   try {
     const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
-    expect(printed.split('\n').at(-1)).toBe(`  ${command}`);
+    expect(printed.split('\n').at(-1)).toBe(command);
   } finally {
     replaced.restore();
   }
 });
 
-test('a failed run that no command repeats names none', () => {
-  const replaced = jest.replaceProperty(process, 'env', { ...process.env, REPEAT_COMMAND: '' });
-  try {
-    expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toBe('');
-  } finally {
-    replaced.restore();
-  }
-});
-
-test('files with a browser or processes run before quick ones, and of each kind the largest first', () => {
+test('files with a browser or processes run before quick files, and the largest file of each kind first', () => {
   const paths = [
     'test/unit/browser/counts',
     'test/browser/console',

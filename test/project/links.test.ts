@@ -11,7 +11,7 @@ const DOCUMENTS = [
 describe.each(DOCUMENTS)('%s', (file) => {
   const text = readFileSync(join(ROOT, file), 'utf8');
 
-  test('has no dead link or picture', () => {
+  test('has no dead link or image', () => {
     expect(deadLinks(file, text)).toEqual([]);
   });
 
@@ -20,19 +20,19 @@ describe.each(DOCUMENTS)('%s', (file) => {
   });
 });
 
-describe('These tests', () => {
+describe('these tests', () => {
   const here = 'docs/pages.md';
 
   test.each([
     ['a file', '[a](../docs/nowhere.md)', '../docs/nowhere.md'],
-    ['a picture', '![a](images/nowhere.png)', 'images/nowhere.png'],
+    ['an image', '![a](images/nowhere.png)', 'images/nowhere.png'],
     ['a heading', '[a](security.md#nothing-of-this)', 'security.md#nothing-of-this'],
     ['a heading of the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
     ['a file outside of the project', '[a](../../elsewhere)', '../../elsewhere'],
     ['a file from the root of a site', '[a](/docs/pages.md)', '/docs/pages.md'],
-    ['a file that is linked to by name', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
-    ['a picture as markup', '<img src="nowhere.png">', 'nowhere.png'],
-  ])('would miss %s', (_what, text, link) => {
+    ['a file with a reference link', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
+    ['an image as markup', '<img src="nowhere.png">', 'nowhere.png'],
+  ])('find a missing target: %s', (_what, text, link) => {
     expect(deadLinks(here, text)).toEqual([link]);
   });
 
@@ -43,11 +43,11 @@ describe('These tests', () => {
     '[a](https://example.com/nowhere.md)',
     '`[a](nowhere.md)`',
     '```md\n[a](nowhere.md)\n```',
-  ])('take %j', (text) => {
+  ])('accept %j', (text) => {
     expect(deadLinks(here, text)).toEqual([]);
   });
 
-  test('would miss a named file', () => {
+  test('find a missing file in a code span', () => {
     expect(missingFiles('`test/nowhere.test.ts` and `src/app.ts`')).toEqual(['test/nowhere.test.ts']);
   });
 });
@@ -61,10 +61,10 @@ function deadLinks(file: string, text: string): string[] {
     ...prose.matchAll(/\s(?:href|src)="([^"]*)"/g),
   ]
     .map(([, link = '']) => link)
-    .filter((link) => !/^[a-z][\w+.-]*:/i.test(link) && !leadsSomewhere(file, text, link));
+    .filter((link) => !/^[a-z][\w+.-]*:/i.test(link) && !hasTarget(file, text, link));
 }
 
-function leadsSomewhere(file: string, text: string, link: string): boolean {
+function hasTarget(file: string, text: string, link: string): boolean {
   const [path = '', heading] = link.split('#');
   if (path.startsWith('/')) return false;
   const target = path === '' ? file : join(dirname(file), decodeURIComponent(path));

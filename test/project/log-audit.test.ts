@@ -6,6 +6,7 @@ import { auditLogs, countAudit, requireLogs } from '../../scripts/log-audit.mjs'
 
 const TOKEN = 'q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA';
 const PASSWORD = 's3cret-of-redis';
+const COOKIE_ID = TOKEN.split('').toReversed().join('');
 
 let folder: string;
 beforeEach(async () => {
@@ -18,7 +19,7 @@ async function findingsIn(...lines: string[]): Promise<string[]> {
   const secrets = [
     { kind: 'access token', value: TOKEN },
     { kind: 'password of Redis', value: PASSWORD },
-    { kind: 'cookie', value: `s:${TOKEN.split('').toReversed().join('')}.c2lnbmF0dXJl/of+it` },
+    { kind: 'cookie', value: `s:${COOKIE_ID}.c2lnbmF0dXJl/of+it` },
   ];
   await writeFile(
     join(folder, 'test~x.test.ts.7.secrets'),
@@ -53,17 +54,11 @@ describe('the audit finds a secret', () => {
     ]);
   });
 
-  test('that is short', async () => {
-    expect(await findingsIn(line({ path: `redis://:${PASSWORD}@host` }))).toHaveLength(1);
-  });
-
-  test('that is the signature or the id of a cookie', async () => {
-    const id = TOKEN.split('').toReversed().join('');
-    expect(await findingsIn(line({ key: `session:${id}` }))).toHaveLength(1);
-  });
-
-  test('and does not repeat it', async () => {
-    expect((await findingsIn(line({ path: TOKEN }))).join('')).not.toContain(TOKEN);
+  test.each([
+    ['is short', { path: `redis://:${PASSWORD}@host` }],
+    ['is the id in a cookie', { key: `session:${COOKIE_ID}` }],
+  ])('that %s', async (_what, members) => {
+    expect(await findingsIn(line(members))).toHaveLength(1);
   });
 });
 
@@ -76,32 +71,24 @@ test('lines without a secret pass', async () => {
   expect(await findingsIn(line(usual), 'Building …', base64('nothing of ours here'))).toEqual([]);
 });
 
-test('the audit finds an unknown member of a line', async () => {
-  expect(await findingsIn(line({ headers: { cookie: 'x' } }))).toEqual([
-    'test/x.test.ts: a line “request” has an unknown member: headers',
-  ]);
+const withCause = (cause: object) => ({
+  err: { type: 'Error', message: '', cause: { type: 'Error', message: '', ...cause } },
 });
 
-test('the audit finds an unknown member of an error at any depth', async () => {
-  const err = { type: 'Error', message: '', cause: { type: 'Error', message: '', options: {} } };
-  expect(await findingsIn(line({ err }))).toEqual([
-    'test/x.test.ts: a line “request” has an unknown member: options',
-  ]);
-});
-
-test.each(['path', 'url', 'reason'])(
-  'the audit finds a query in %s, even with short values',
-  async (member) => {
-    expect(await findingsIn(line({ [member]: '/workspaces?find=a' }))).toEqual([
-      `test/x.test.ts: a line “request” has an unknown member: ${member} with a query`,
-    ]);
-  },
-);
-
-test('the audit finds a query in the message of an error at any depth', async () => {
-  const cause = { type: 'Error', message: 'GET /workspaces?find=a failed' };
-  expect(await findingsIn(line({ err: { type: 'Error', message: 'away', cause } }))).toEqual([
-    'test/x.test.ts: a line “request” has an unknown member: the message of an error with a query',
+test.each([
+  ['an unknown member of a line', { headers: { cookie: 'x' } }, 'headers'],
+  ['an unknown member of an error at any depth', withCause({ options: {} }), 'options'],
+  ['a query in path', { path: '/workspaces?find=a' }, 'path with a query'],
+  ['a query in url', { url: '/workspaces?find=a' }, 'url with a query'],
+  ['a query in reason', { reason: '/workspaces?find=a' }, 'reason with a query'],
+  [
+    'a query in the message of an error at any depth',
+    withCause({ message: 'GET /workspaces?find=a failed' }),
+    'the message of an error with a query',
+  ],
+])('the audit finds %s', async (_what, members, found) => {
+  expect(await findingsIn(line(members))).toEqual([
+    `test/x.test.ts: a line “request” has an unknown member: ${found}`,
   ]);
 });
 
@@ -109,7 +96,7 @@ test('the audit finds a line that is cut off', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('a finding counts as a failed test, a clean log as a passed one', () => {
+test('a finding counts as a failed test, and a log without findings as a passed test', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
 });
@@ -117,10 +104,13 @@ test('a finding counts as a failed test, a clean log as a passed one', () => {
 test.each([
   ['no line', { lines: 0, secrets: 1, findings: [] }],
   ['no secret', { lines: 1, secrets: 0, findings: [] }],
-])('an audit with %s counts as no test after some tests, and as a failed one after all', (_what, audit) => {
-  expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
-  expect(countAudit(requireLogs(audit))).toEqual({ passed: 0, failed: 1 });
-});
+])(
+  'an audit with %s counts as no test after some tests, and as a failed test after all tests',
+  (_what, audit) => {
+    expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
+    expect(countAudit(requireLogs(audit))).toEqual({ passed: 0, failed: 1 });
+  },
+);
 
 test('the audit after all tests passes with lines and secrets', () => {
   expect(countAudit(requireLogs({ lines: 1, secrets: 1, findings: [] }))).toEqual({ passed: 1, failed: 0 });

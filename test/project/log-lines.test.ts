@@ -6,14 +6,14 @@ import { ROOT } from '../support/constants.ts';
 
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 
-/** Where Cloakroom’s own lines come from: all of it but the local service, which is no part of a deployment. */
+/** The sources of Cloakroom, without the local service, which is no part of a deployment. */
 const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('local-service/'))
   .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'));
 
 const CALL = /\blog\??(?:\.(?:trace|debug|info|warn|error|fatal)|\[level\])\(/g;
 
-/** The messages of all lines that a source logs, as far as they stand there. */
+/** The messages that a source logs as literals. */
 function messagesOf(source: string): string[] {
   return [...source.matchAll(CALL)].flatMap((call) => {
     const last = /'([^'\n]+)'\s*,?\s*$/.exec(argumentsAt(source, call.index + call[0].length));
@@ -21,7 +21,7 @@ function messagesOf(source: string): string[] {
   });
 }
 
-/** What stands between the parenthesis before `start` and the one that closes it. */
+/** The text between the parenthesis before `start` and the one that closes it. */
 function argumentsAt(source: string, start: number): string {
   let depth = 1;
   let end = start;
@@ -32,30 +32,30 @@ function argumentsAt(source: string, start: number): string {
   return source.slice(start, end - 1);
 }
 
-test('docs/operations.md says what each line of the log means', () => {
+test('docs/operations.md explains each log message', () => {
   const unexplained = SOURCES.flatMap(messagesOf).filter((message) => !guide.includes(`\`${message}\``));
   expect(unexplained).toEqual([]);
 });
 
-/** What stands as code in its section on logs: the example, and what is in backticks. */
+/** The code in its section on logs: the example, and code spans. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 
-test.each([...MEMBERS])('and what its member %s is', (member) => {
+test.each([...MEMBERS])('docs/operations.md explains the field %s of log lines', (member) => {
   expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 
-describe('These tests see', () => {
+describe('these tests find', () => {
   test.each([
     ['a message alone', "log.error('a fault')"],
-    ['one behind members', "options.log.warn({ err: error, of: toName(list) }, 'a fault');"],
-    ['one over several lines', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
-    ['one of a level that is chosen', "deps.log[level]({ code }, 'a fault')"],
+    ['a message after fields', "options.log.warn({ err: error, of: toName(list) }, 'a fault');"],
+    ['a message on a line of its own', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
+    ['a message at a computed level', "deps.log[level]({ code }, 'a fault')"],
   ])('%s', (_what, source) => {
     expect(messagesOf(source)).toEqual(['a fault']);
   });
 
-  test('more than thirty', () => {
+  test('more than thirty messages', () => {
     expect(new Set(SOURCES.flatMap(messagesOf)).size).toBeGreaterThan(30);
   });
 });

@@ -5,8 +5,8 @@ import { applyMutant, readMutants } from '../../scripts/mutants.mjs';
 
 const inProject = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-test('a mutant replaces its text and nothing else', () => {
-  const mutant = { search: 'a < b', replace: '$& a <= b' }; // as it is, though `$&` means something to replaceAll()
+test('a mutant replaces exactly its text', () => {
+  const mutant = { search: 'a < b', replace: '$& a <= b' }; // replaceAll() would replace `$&`
   expect(applyMutant('if (a < b) b();', mutant)).toBe('if ($& a <= b) b();');
   expect(applyMutant('a, a', { search: 'a', times: 2, replace: 'b' })).toBe('b, b');
 });
@@ -19,7 +19,7 @@ test.each([
   expect(() => applyMutant('if (a < b) b();', { search, replace })).toThrow(message);
 });
 
-test('each mutant of the list fits the source, and its tests exist', () => {
+test('each mutant of the list matches the source, and its tests exist', () => {
   for (const mutant of readMutants()) {
     expect(() => applyMutant(readFileSync(inProject(mutant.file), 'utf8'), mutant)).not.toThrow();
     expect(mutant.tests.filter((path) => !existsSync(inProject(path)))).toEqual([]);

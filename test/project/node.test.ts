@@ -11,7 +11,7 @@ const PRINT_NODE = `
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** A project with a Node 24 that names itself, and with the lock file of a Node 22 alone. */
+/** A project with a Node 24 that prints `it`, and with only the lock file of a Node 22. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';
@@ -35,7 +35,7 @@ test('the tests and the programs that they start run on the requested Node', asy
   });
 });
 
-test('a Node without a lock file is refused, with a list of the others', async () => {
+test('a Node without a lock file is refused with a list of the others', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
     code: 1,
@@ -44,7 +44,7 @@ test('a Node without a lock file is refused, with a list of the others', async (
   });
 });
 
-test('a Node that npm lacks for this machine is named, with a workaround', async () => {
+test('a Node that npm lacks for this platform is refused with a workaround', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
     code: 1,

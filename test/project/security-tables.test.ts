@@ -6,7 +6,7 @@ const TEXT = readFileSync(new URL('docs/security.md', ROOT), 'utf8');
 
 const VERDICTS = new Set(['met', 'partly', 'not met', 'service', 'operator', 'n/a']);
 
-/** How many demands each section of ASVS 5.0.0 has; theirs are numbered from 1. */
+/** The number of requirements in each section of ASVS 5.0.0. They are numbered from 1. */
 const ASVS: Readonly<Record<string, readonly number[]>> = {
   V3: [1, 3, 5, 8, 8, 1, 5],
   V4: [5, 5, 2, 4],
@@ -20,7 +20,7 @@ const ASVS: Readonly<Record<string, readonly number[]>> = {
 describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (standard) => {
   const rows = rowsUnder(standard);
 
-  test('have no row that lacks anything', () => {
+  test('have no empty cell', () => {
     expect(rows.length).toBeGreaterThan(20);
     for (const cells of rows) {
       expect(cells).toHaveLength(6);
@@ -28,12 +28,12 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     }
   });
 
-  test('have no id twice', () => {
+  test('have each id once', () => {
     const ids = rows.map(([id]) => id);
     expect(ids.filter((id, at) => ids.indexOf(id) < at)).toEqual([]);
   });
 
-  test('say of each demand how much it asks, and whether it is met', () => {
+  test('have the level and a verdict of each requirement', () => {
     const level = standard.startsWith('RFC') ? /^(?:MUST|MUST NOT|SHOULD|SHOULD NOT|advice)$/ : /^L[123]$/;
     for (const [id, asked, , verdict] of rows) {
       expect({ id, asked }).toEqual({ id, asked: expect.stringMatching(level) });
@@ -41,7 +41,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     }
   });
 
-  test('name a test or a document for whatever is met, wholly or in part', () => {
+  test('name a test or a document for each requirement that is met, wholly or in part', () => {
     const unshown = rows.filter(
       ([, , , verdict = '', , shownBy = '']) =>
         ['met', 'partly'].includes(verdict) && !/`test\/|\]\(/.test(shownBy),
@@ -49,7 +49,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     expect(unshown.map(([id]) => id)).toEqual([]);
   });
 
-  test('name only tests that there are', () => {
+  test('name only tests that exist', () => {
     const paths = rows.flatMap(([, , , , , shownBy = '']) => shownBy.match(/(?<=`)[^`, ]+(?=`)/g) ?? []);
     expect(paths.length).toBeGreaterThan(20);
     expect(paths.filter((path) => !path.endsWith('.test.ts') || !existsSync(new URL(path, ROOT)))).toEqual(
@@ -58,16 +58,16 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
   });
 });
 
-test('no demand of the chapters of ASVS is left out', () => {
-  const demands = Object.entries(ASVS).flatMap(([chapter, sections]) =>
+test('the table of ASVS lists every requirement of its chapters', () => {
+  const requirements = Object.entries(ASVS).flatMap(([chapter, sections]) =>
     sections.flatMap((count, section) =>
       Array.from({ length: count }, (_, at) => `${chapter.slice(1)}.${section + 1}.${at + 1}`),
     ),
   );
-  expect(rowsUnder('OWASP ASVS 5.0').map(([id]) => id)).toEqual(demands);
+  expect(rowsUnder('OWASP ASVS 5.0').map(([id]) => id)).toEqual(requirements);
 });
 
-/** The cells of the tables of demands under the heading that begins with these words. */
+/** The cells of the tables of requirements under the heading that begins with these words. */
 function rowsUnder(heading: string): string[][] {
   const section = TEXT.split('\n## ').find((part) => part.startsWith(heading)) ?? '';
   const lines = section.split('\n').filter((line) => /^\| *\d/.test(line));

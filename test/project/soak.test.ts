@@ -11,7 +11,7 @@ import { growthPerMinute } from '../../bench/soak/vitals.mjs';
 import { startProgram } from '../support/programs.ts';
 import { createSmallProject } from './small-project.ts';
 
-test('a failure is explained by an outage at the same time that causes this response', () => {
+test('an outage explains the responses that it causes while it lasts', () => {
   const ledger = createLedger();
   const window = ledger.open('Redis is away', ['503 session_store_unavailable']);
   window.to = window.from + 1_000;
@@ -32,7 +32,7 @@ test('a failure is explained by an outage at the same time that causes this resp
   ]);
 });
 
-test('failures that only a busy machine explains are counted apart', () => {
+test('failures that only a busy machine explains are counted separately', () => {
   const ledger = createLedger();
   const { from } = ledger.open('Redis is away', ['503']);
   ledger.open('a process got no processor', ['503', '504'], { isExcuse: true });
@@ -46,14 +46,14 @@ test('failures that only a busy machine explains are counted apart', () => {
   );
 });
 
-test('nothing explains a wrong response', () => {
+test('no outage explains a wrong response', () => {
   const ledger = createLedger();
   ledger.open('everything', []);
   ledger.noteWrong('demo was shown what guest has');
   expect(ledger.wrong).toEqual(['demo was shown what guest has']);
 });
 
-test('a lost session is explained only by a token of its own that was lost in an outage', () => {
+test('only a token that a session lost in an outage explains the loss of the session', () => {
   const ledger = createLedger();
   const { from } = ledger.open('a process is killed', [], {
     losesTokens: true,
@@ -65,7 +65,7 @@ test('a lost session is explained only by a token of its own that was lost in an
   const { lost, died } = judgeLosses(ledger, [
     { session: 'one', begunAt: at + 500, endedAt: at + 9_000 },
     { session: 'two', begunAt: at + 1_001, endedAt: at + 9_000 },
-    { session: 'whom nobody missed', begunAt: at + 500, endedAt: at + 9_000 },
+    { session: 'another', begunAt: at + 500, endedAt: at + 9_000 },
   ]);
   expect(died).toBe(1);
   expect(lost.map(({ session }) => session)).toEqual(['two', 'three']);
@@ -82,7 +82,7 @@ test('the log shows which sessions ended because of a lost token', async () => {
   expect(deaths).toEqual([{ session: 'abc', begunAt: 1_000, endedAt: 2_000 }]);
 });
 
-test('replacing session keys again and again drops none and keeps at most four', () => {
+test('replacing session keys twenty times keeps every key in use and at most four keys', () => {
   let made = 0;
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {
@@ -105,21 +105,14 @@ test.each([
   ],
   [{ status: 503, headers: {}, text: '<h1>Cloakroom is away</h1>' }, '503 “Cloakroom is away”'],
   [{ status: 500, headers: {}, text: '' }, '500'],
-])('the outcome says where a response came from: %j is %s', (answer, outcome) => {
-  expect(outcomeOf(answer)).toBe(outcome);
+])('the outcome names the source of a response: %j is %s', (response, outcome) => {
+  expect(outcomeOf(response)).toBe(outcome);
 });
 
 test('growth is measured in the later part of a process, after its caches have filled', () => {
-  const late = Array.from({ length: 9 }, (_, at) => ({
-    at: at * 5_000,
-    rss: 1_000 + at * 10,
-    heapUsed: 7,
-    lagMs: 0,
-  }));
-  const samples = [
-    ...Array.from({ length: 3 }, () => ({ at: -5_000, rss: 0, heapUsed: 0, lagMs: 0 })),
-    ...late,
-  ];
+  const early = { at: -5_000, rss: 0, heapUsed: 0, lagMs: 0 };
+  const late = (at: number) => ({ at: at * 5_000, rss: 1_000 + at * 10, heapUsed: 7, lagMs: 0 });
+  const samples = [early, early, early, ...Array.from({ length: 9 }, (_, at) => late(at))];
   expect(growthPerMinute(samples, 'rss')).toBeCloseTo(120);
   expect(growthPerMinute(samples, 'heapUsed')).toBe(0);
 });
@@ -136,22 +129,22 @@ test('a soak without a number of minutes prints its usage', async () => {
   expect(await project.run('soak.mjs', { args: ['long'] })).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Say for how many minutes, and with which seed if it matters: npm run soak -- 20 7\n',
+    stderr: 'Give the minutes, and a seed if it matters: npm run soak -- 20 7\n',
   });
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'a soak that %s ends leaves no folder behind',
+  'a soak that ends by %s deletes its folders',
   async (signal) => {
-    const make = `import('./bench/soak/temporary-folder.mjs').then(({ temporaryFolder }) => {
-    for (const name of ['one-', 'two-']) writeFileSync(join(temporaryFolder(name), 'session-keys'), 'secret');
-    setInterval(() => {}, 1_000);
-    console.log('made');
-  })`;
-    const script = `import { writeFileSync } from 'node:fs'; import { join } from 'node:path'; ${make};`;
+    const script = `
+      import { writeFileSync } from 'node:fs';
+      import { temporaryFolder } from './bench/soak/temporary-folder.mjs';
+      for (const name of ['one-', 'two-']) writeFileSync(temporaryFolder(name) + '/session-keys', 'secret');
+      setInterval(() => {}, 1_000);
+      console.log('created');`;
     const options = ['--input-type=module', '--eval', script];
     await using program = await startProgram(process.execPath, options);
-    await program.prints(/made/);
+    await program.prints(/created/);
     expect(await readdir(program.folder)).toHaveLength(2);
     program.child.kill(signal);
     await program.ended();

@@ -15,14 +15,14 @@ test('quick tests start neither a browser nor a process of the product', () => {
   ).toEqual([]);
 });
 
-test('each long test exists, and only npm test without a name leaves it out', () => {
+test('each long test exists, and only npm test without a path leaves it out', () => {
   expect(LONG_TESTS.filter((path) => !existsSync(path))).toEqual([]);
   expect(allTests()).toEqual(expect.arrayContaining([...LONG_TESTS]));
   expect(selectTests([]).files).toEqual(allTests().filter((path) => !LONG_TESTS.includes(path)));
   for (const path of LONG_TESTS) expect(selectTests([path]).files).toEqual([path]);
 });
 
-test('a unit test asks for no program', async () => {
+test('a unit test needs no program', async () => {
   await using project = await createSmallProject({ ...JEST, 'test/unit.test.ts': `import 'node:fs';` });
   expect(await project.run('test.mjs', { args: ['test/unit'], env: { PATH: '' } })).toEqual({
     code: 0,
@@ -31,7 +31,7 @@ test('a unit test asks for no program', async () => {
   });
 });
 
-test('a test asks for the program that a module it imports starts', async () => {
+test('a test needs the programs that its imported modules start', async () => {
   await using project = await createSmallProject({
     ...JEST,
     'test/unit.test.ts': '',
