@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 
-// Pages that are gone back to come out of memory, as in everybody's browser.
+// Playwright disables the back/forward cache by default, unlike browsers.
 const e2e = startE2e({}, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });
 
 const signOut = async (page: Page) => {
@@ -11,10 +11,9 @@ const signOut = async (page: Page) => {
 };
 
 test.each([true, false])(
-  'The Back button shows nothing of before a sign-out, with JavaScript: %s',
+  'after a sign-out, Back shows no page from before, with JavaScript: %s',
   async (javaScriptEnabled) => {
-    await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
-    const { page } = watched;
+    const { page } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
     await signOut(page);

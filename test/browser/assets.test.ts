@@ -7,35 +7,28 @@ const e2e = startE2e();
 const OTHER_VERSION = '0123456789abcdef';
 const versionOf = (path: string) => /^\/assets\/([0-9a-f]{16})\//.exec(path)?.[1];
 
-/** What a page asks for of our files. */
-function askedAssets(context: BrowserContext): string[] {
-  const asked: string[] = [];
-  context.on('request', (request) => {
-    const { pathname } = new URL(request.url());
-    if (pathname.startsWith('/assets')) asked.push(pathname);
-  });
-  return asked;
-}
-
 async function openConsole(prepare: (context: BrowserContext) => Promise<unknown>) {
   const watched = await e2e.openSignedIn('/console', {}, prepare);
   await watched.page.waitForLoadState('networkidle');
   return watched;
 }
 
-test('A page and all that its scripts import are of one version', async () => {
-  let asked: string[] = [];
-  await using watched = await openConsole(async (context) => {
-    asked = askedAssets(context);
+test('a page and all imports of its scripts have the same version', async () => {
+  const requested: string[] = [];
+  const { complaints } = await openConsole(async (context) => {
+    context.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/assets')) requested.push(pathname);
+    });
   });
-  expect(asked.length).toBeGreaterThan(20);
-  expect(new Set(asked.map(versionOf)).size).toBe(1);
-  expect(versionOf(asked[0] ?? '')).toBeDefined();
-  expect(watched.complaints).toEqual([]);
+  expect(requested.length).toBeGreaterThan(20);
+  expect(new Set(requested.map(versionOf)).size).toBe(1);
+  expect(versionOf(requested[0] ?? '')).toBeDefined();
+  expect(complaints).toEqual([]);
 });
 
-test('A page of another version, from a process beside this one, works with the files that are here', async () => {
-  await using watched = await openConsole(async (context) =>
+test('a page of another process with another version works with the files of this process', async () => {
+  const watched = await openConsole(async (context) =>
     context.route('**/console', async (route) => {
       const response = await route.fetch();
       const body = (await response.text()).replaceAll(/(?<="\/assets\/)\w+(?=\/)/g, OTHER_VERSION);

@@ -1,15 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { API_PATH } from '../support/constants.ts';
+import { API_PATH, WORKSPACES_PATH } from '../support/constants.ts';
 import { press, startConsole } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/page-checks.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
-// The guide, and the code that it shows, as a page of this origin runs it.
-
 const at = startConsole();
 
-test('Each listing is a region by its name, and is copied as it stands', async () => {
-  await using watched = await at.open({}, '/console/guide');
+test('each listing is a region with its name, and is copied unchanged', async () => {
+  const watched = await at.open({}, '/console/guide');
   const { page, context } = watched;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   for (const name of ['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js']) {
@@ -25,9 +23,8 @@ test('Each listing is a region by its name, and is copied as it stands', async (
   expect(watched.complaints).toEqual([]);
 });
 
-test('A listing that the browser does not let the page copy is selected for the reader', async () => {
-  await using watched = await at.open({}, '/console/guide');
-  const { page } = watched;
+test('a listing that the browser refuses to copy is selected for the user', async () => {
+  const { page } = await at.open({}, '/console/guide');
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
   await press(page, 'Copy pages.js');
   await page.getByText('The code is selected: copy it yourself.').waitFor();
@@ -36,18 +33,17 @@ test('A listing that the browser does not let the page copy is selected for the 
   );
 });
 
-test('Without JavaScript there is nothing to press in vain', async () => {
-  await using watched = await at.open({ javaScriptEnabled: false }, '/console/guide');
-  const { page } = watched;
+test('without JavaScript, there are no copy buttons', async () => {
+  const { page } = await at.open({ javaScriptEnabled: false }, '/console/guide');
   expect(await page.getByRole('region').count()).toBe(5);
   expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out']);
 });
 
-/** Runs code that has the guide's exports at hand; gives what it returns. */
+/** Runs code with the exports of the guide, and returns its result. */
 async function run(code: string): Promise<unknown> {
-  await using watched = await at.open({}, '/console/guide');
+  const { page } = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
-  return await watched.page.evaluate(`(async () => {
+  return await page.evaluate(`(async () => {
     const { ApiError, fetchApi } = await import('/assets/guide/fetch-api.js');
     const { pages } = await import('/assets/guide/pages.js');
     const { showWorkspaces } = await import('/assets/guide/show-workspaces.js');
@@ -55,14 +51,13 @@ async function run(code: string): Promise<unknown> {
   })()`);
 }
 
-/** What comes of a call that fails. */
-const failing = (call: string) =>
-  `try { ${call} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
+/** Code that returns the error of a request. */
+const failing = (code: string) =>
+  `try { ${code} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
 
-/** How often the service was asked for a list. */
 const lists = () => at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('workspaces?'));
 
-test('Every workspace of every page is listed once, and the same limit goes with each page', async () => {
+test('every workspace of every page is listed once, with the same limit for each page', async () => {
   const listed = await run(`
     const list = document.createElement('ol');
     await showWorkspaces(list);
@@ -70,31 +65,27 @@ test('Every workspace of every page is listed once, and the same limit goes with
   `);
   expect(listed).toHaveLength(137);
   expect(new Set(listed as string[]).size).toBe(137);
-  expect(lists().map(({ url }) => new URL(url, 'http://x').searchParams.get('limit'))).toEqual([
-    '50',
-    '50',
-    '50',
-  ]);
+  const limits = lists().map(({ url }) => new URL(url, 'http://x').searchParams.get('limit'));
+  expect(limits).toEqual(['50', '50', '50']);
 });
 
-test('No page is asked for before it is wanted', async () => {
+test('no page is requested before the code reaches it', async () => {
   await run(`for await (const _first of pages('/api/public/v1/workspaces', { limit: 10 })) break;`);
   expect(lists()).toHaveLength(1);
 });
 
-test('A pause that the service asks for is taken', async () => {
-  let refusals = 2;
+test('a request is repeated after the pause that the service asks for', async () => {
+  const statuses = [429, 503];
   at.e2e.testApp.intercept = (req, res) => {
-    if (req.url?.startsWith('/api/public/v1/workspaces') !== true || refusals === 0) return false;
-    refusals -= 1;
-    return Boolean(res.writeHead(refusals === 0 ? 503 : 429, { 'retry-after': '0' }).end());
+    const status = req.url?.startsWith(WORKSPACES_PATH) === true ? statuses.shift() : undefined;
+    return status !== undefined && Boolean(res.writeHead(status, { 'retry-after': '0' }).end());
   };
   expect(
     await run(`return (await Array.fromAsync(pages('/api/public/v1/workspaces', { limit: 100 }))).length;`),
   ).toBe(137);
 });
 
-test('A pause without an end is not taken for ever', async () => {
+test('a request is repeated four times at most', async () => {
   at.respondWith(429, { 'retry-after': '0' });
   expect(await run(failing(`await pages('${API_PATH}').next();`))).toMatchObject({
     status: 429,
@@ -103,7 +94,7 @@ test('A pause without an end is not taken for ever', async () => {
   expect(at.e2e.testApp.serviceRequests).toHaveLength(5);
 });
 
-test('An abort ends the pause, too', async () => {
+test('an abort also ends a pause', async () => {
   at.respondWith(429, { 'retry-after': '3600' });
   const failed = await run(`
     const control = new AbortController();
@@ -114,27 +105,19 @@ test('An abort ends the pause, too', async () => {
   expect(failed).toMatchObject({ isApiError: false, message: expect.stringMatching(/abort/i) });
 });
 
-test('A token that the service repeats is no endless list', async () => {
+test('a repeated cursor ends the list with an error', async () => {
   at.respondWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
   expect(await run(failing(`await Array.fromAsync(pages('${API_PATH}'));`))).toMatchObject({
     message: 'the service returned the same cursor twice',
   });
 });
 
-test('An error of the service and a problem of the gateway are told apart', async () => {
-  at.respondWith(
-    404,
-    { 'content-type': 'application/json' },
-    '{"code":"THING_NOT_FOUND","message":"No such thing"}',
-  );
+test('an error of the service differs from a problem of the gateway', async () => {
+  const json = { 'content-type': 'application/json' };
+  at.respondWith(404, json, '{"code":"THING_NOT_FOUND","message":"No such thing"}');
   expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
-    ...{
-      status: 404,
-      code: 'THING_NOT_FOUND',
-      message: 'No such thing',
-      isFromService: true,
-      isApiError: true,
-    },
+    ...{ status: 404, code: 'THING_NOT_FOUND', message: 'No such thing' },
+    ...{ isFromService: true, isApiError: true },
   });
   expect(await run(failing(`await fetchApi('/api/nothing');`))).toMatchObject({
     ...{ status: 404, code: 'path_not_allowed', isFromService: false, isApiError: true },
@@ -142,7 +125,7 @@ test('An error of the service and a problem of the gateway are told apart', asyn
   });
 });
 
-test.each(['null', '{', ''])('An error whose body is %j is one all the same', async (body) => {
+test.each(['null', '{', ''])('an error with the body %j is still an ApiError', async (body) => {
   at.respondWith(500, { 'content-type': 'application/json' }, body);
   expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
     status: 500,
@@ -150,16 +133,15 @@ test.each(['null', '{', ''])('An error whose body is %j is one all the same', as
   });
 });
 
-test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
-  await using watched = await at.open({}, '/console/guide#vite');
-  const { page, context } = watched;
-  const call = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
+test('the end of the session leads to sign-in and back, but a 401 of the service does not', async () => {
+  const { page, context } = await at.open({}, '/console/guide#vite');
+  const request = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
-  expect(await page.evaluate(call)).toBe('failed');
+  expect(await page.evaluate(request)).toBe('failed');
   expect(page.url()).toMatch(/guide#vite$/);
 
   await context.clearCookies({ name: 'cloakroom' });
-  await Promise.all([page.waitForURL(/authorization\/oauth2/), page.evaluate(call).catch(() => {})]);
+  await Promise.all([page.waitForURL(/authorization\/oauth2/), page.evaluate(request).catch(() => {})]);
   await passService(page);
   await page.waitForURL(`${at.e2e.testApp.origin}/console/guide#vite`);
 });

@@ -1,24 +1,37 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from '@jest/globals';
-import type { BrowserContext } from 'playwright-core';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
-import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
+import {
+  AT_API_PATH,
+  bodyOf,
+  isFocused,
+  outcomeOf,
+  press,
+  send,
+  startConsole,
+} from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/page-checks.ts';
-import { passService } from '../support/e2e/watched-page.ts';
+import { passService, type WatchedPage } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
 
 const at = startConsole();
 
-describe('the answer', () => {
-  test('of a usual call is told whole', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+const sentencesOf = async (page: Page) => page.locator('[data-sentences]').innerText();
+
+describe('a response', () => {
+  let watched: WatchedPage;
+  let page: Page;
+  beforeEach(async () => {
+    watched = await at.open();
+    ({ page } = watched);
+  });
+
+  test('is shown with its sender, timing, headers and body', async () => {
     expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in [\d.,]+ ms\.$/);
-    const told = await page.locator('[data-sentences]').innerText();
-    expect(told).toMatch(/The response comes from the service/);
-    expect(told).toMatch(/nothing was refreshed or repeated/);
+    expect(await sentencesOf(page)).toMatch(/comes from the service[\s\S]*nothing was refreshed or repeated/);
     expect(await page.locator('[data-timing] svg rect').count()).toBe(4);
     expect(await page.locator('[data-timing] dl').innerText()).toMatch(
       /Session[\s\S]*Token[\s\S]*Service[\s\S]*Total/,
@@ -28,104 +41,67 @@ describe('the answer', () => {
     expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
   });
 
-  test.each([360, 1280] as const)(
-    'comes into sight by itself, at %d px, and the focus stays',
-    async (width) => {
-      await using watched = await at.open({ width });
-      const { page } = watched;
-      await page.emulateMedia({ reducedMotion: 'reduce' }); // at once
-      await send(page);
-      const outcome = await outcomeOf(page).boundingBox();
-      expect(outcome?.y).toBeGreaterThanOrEqual(0);
-      expect(outcome?.y).toBeLessThan(100);
-      expect(await isFocused(page.getByRole('button', { name: 'Send', exact: true }))).toBe(true);
-    },
-  );
-
-  test('leaves who has gone elsewhere in the page meanwhile where they are', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('does not scroll the page of a user who has scrolled away', async () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await send(page);
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
-    at.e2e.testApp.intercept = ({ url = '' }, res) => {
-      const isNext = url.startsWith(LIST) && url.includes('next=');
-      if (isNext) ask(() => res.end('{}'));
-      return isNext;
-    };
+    at.e2e.respondTo(/[?&]next=/, (res) => ask(() => res.end('{}')));
     await press(page, 'Follow next');
-    const answer = await asked;
+    const respond = await asked;
     await page.evaluate('scrollTo(0, 0)');
-    answer();
+    respond();
     await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
     await page.locator('[data-response]:not([aria-busy])').waitFor();
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
-  test('after a renewal, and after a repetition, says so', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('after a refresh, and after a repetition, says so', async () => {
     at.e2e.testApp.advance(901_000);
     await send(page);
-    expect(await page.locator('[data-sentences]').innerText()).toMatch(
-      /had expired, so the gateway refreshed it/,
-    );
+    expect(await sentencesOf(page)).toMatch(/had expired, so the gateway refreshed it/);
     at.e2e.testApp.advance(60_000); // a younger token is not refreshed after a 401
-    let refusals = 1;
-    at.e2e.testApp.intercept = (req, res) => {
-      if (req.url?.startsWith(LIST) !== true || refusals === 0) return false;
-      refusals -= 1;
-      return Boolean(res.writeHead(401).end());
-    };
+    at.e2e.respondTo(new RegExp(`^${LIST}`), (res) => {
+      res.writeHead(401).end();
+      at.e2e.testApp.intercept = () => false;
+    });
     await send(page);
-    expect(await page.locator('[data-sentences]').innerText()).toMatch(
-      /refused the access token with 401.*repeated the request once/,
-    );
+    expect(await sentencesOf(page)).toMatch(/refused the access token with 401.*repeated the request once/);
     expect(watched.complaints).toEqual([]);
   });
 
-  test('of the gateway says why, and what to do', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('of the gateway has a reason, and what to do', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
     expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path that is forwarded[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 
-  test('without a session leads to sign-in, and back', async () => {
-    await using watched = await at.open();
-    const { page, context } = watched;
-    await context.clearCookies({ name: 'cloakroom' });
+  test('without a session leads to sign-in and back, without the history of the session before', async () => {
+    await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and come back' }).click();
     await passService(page);
     await page.waitForURL(`${at.e2e.testApp.origin}/console`);
-    expect(await page.locator('[data-history-items] li').count()).toBe(0); // of another session, and so not theirs to see
+    expect(await page.locator('[data-history-items] li').count()).toBe(0);
   });
 
-  test('that breaks off never looks whole', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('that is cut off never looks complete', async () => {
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
-    at.e2e.testApp.intercept = (req, res) => {
-      if (req.url?.startsWith(API_PATH) !== true) return false;
+    at.e2e.respondTo(AT_API_PATH, (res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       res.write('{"next":"n"');
       begin(() => res.destroy());
-      return true;
-    };
+    });
     const outcome = send(page, API_PATH);
-    await page.getByText('11 bytes so far').waitFor(); // a page that is slower than the failure never sees them
-    const breakOff = await begun;
-    breakOff();
+    await page.getByText('11 bytes so far').waitFor(); // a failure before the page has read them would drop them
+    const cutOff = await begun;
+    cutOff();
     expect(await outcome).toMatch(/The connection failed after 11 bytes: the response is incomplete/);
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
   });
 
-  test('that never comes is told apart by its reason', async () => {
-    await using watched = await at.open();
-    const { page, context } = watched;
+  test('that never comes is reported with the reason', async () => {
+    const context = page.context();
     await context.setOffline(true);
     expect(await send(page)).toMatch(/this device is offline/);
     await context.setOffline(false);
@@ -133,30 +109,24 @@ describe('the answer', () => {
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
   });
 
-  test('that is a redirect leads nowhere', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('that is a redirect is not followed', async () => {
     at.respondWith(302, { location: '/led-astray' });
     expect(await send(page, API_PATH)).toMatch(/responded with a redirect/);
-    const asked = (path: string) =>
+    const requestsTo = (path: string) =>
       at.e2e.testApp.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
-    await eventually(async () => asked(API_PATH) > 0); // its line is written once all is sent
-    expect(asked('/led-astray')).toBe(0);
+    await eventually(async () => requestsTo(API_PATH) > 0); // logged once the response is sent
+    expect(requestsTo('/led-astray')).toBe(0);
   });
 
-  test('that came compressed has both its sizes', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
-    const packed = gzipSync('x'.repeat(5_000));
-    at.respondWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, packed);
+  test('with an encoding has both its sizes', async () => {
+    const gzipped = gzipSync('x'.repeat(5_000));
+    at.respondWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, gzipped);
     await send(page, API_PATH);
     const sizes = page.locator('[data-size]').filter({ hasText: 'transferred' });
-    expect(await sizes.innerText()).toBe(`5,000 bytes, ${packed.length} transferred (gzip)`);
+    expect(await sizes.innerText()).toBe(`5,000 bytes, ${gzipped.length} transferred (gzip)`);
   });
 
-  test('that is binary can be saved, byte for byte', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('with a binary body can be saved, byte for byte', async () => {
     const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 1]);
     at.respondWith(200, { 'content-type': 'image/png' }, bytes);
     await send(page, `${API_PATH}/a.png`);
@@ -171,9 +141,7 @@ describe('the answer', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('is saved under the last name of its path, JSON as such', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('is saved under the last segment of its path, with an extension for JSON', async () => {
     for (const [end, type, name] of [
       ['things', 'application/json', 'things.json'],
       ['things', 'text/plain', 'things'],
@@ -186,9 +154,7 @@ describe('the answer', () => {
     }
   });
 
-  test('that cannot be shown is said to be, and the next one is shown', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('that the page fails to show is reported, and the next one is shown', async () => {
     await page.evaluate(
       "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
     );
@@ -199,104 +165,98 @@ describe('the answer', () => {
     expect(watched.complaints).toEqual(['no colours']);
   });
 
-  test('is copied with a word beside the button, until the next one comes', async () => {
-    await using watched = await at.open();
-    const { page, context } = watched;
-    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  test('is copied with a confirmation beside the button, until the next one comes', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
     await press(page, 'Copy the body');
-    const said = page.locator('[data-response]').getByText('The body is copied.');
-    await said.waitFor();
+    const confirmation = page.locator('[data-response]').getByText('The body is copied.');
+    await confirmation.waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^\{"value":\[/);
     await press(page, 'Follow next');
-    await said.waitFor({ state: 'detached' });
+    await confirmation.waitFor({ state: 'detached' });
   });
 
-  test('that is too much to copy is said to be', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
+  test('that is too large to copy is reported', async () => {
     await send(page);
     await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
-    await page.getByRole('button', { name: 'Copy the body' }).click();
+    await press(page, 'Copy the body');
     await page.getByText('The body could not be read to copy it. Save it instead.').waitFor();
-    expect(watched.complaints).toEqual([]);
-  });
-});
-
-/** Has the console take 1 MiB of an answer in place of its 64. */
-async function giveUpSooner(context: BrowserContext): Promise<void> {
-  await context.route('**/console/send-request.js', async (route) => {
-    const response = await route.fetch();
-    const script = await response.text();
-    await route.fulfill({ response, body: script.replace('64 * 1024 * 1024', '1024 * 1024') });
-  });
-}
-
-describe('a hostile answer', () => {
-  const MARKUP = `<img src=x onerror=alert(1)></pre><script>alert(1)</script>`;
-  const DEEP = '['.repeat(10_000) + ']'.repeat(10_000);
-  test.each([
-    ['markup', 'application/json', JSON.stringify({ [MARKUP]: MARKUP })],
-    ['text turned around', 'text/plain', `\u202e${'abc '.repeat(50)}\u2067\n`],
-    ['one word of ten thousand letters', 'application/json', JSON.stringify('x'.repeat(10_000))],
-    ['ten thousand levels', 'application/json', DEEP],
-    ['no UTF-8', 'application/json', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
-    ['marks upon marks', 'text/plain', `a${'\u0301'.repeat(5_000)}`],
-  ])('is shown safely: %s', async (_what, type, text) => {
-    await using watched = await at.open({ width: 360 });
-    const { page } = watched;
-    at.respondWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
-    expect(await send(page, API_PATH)).toMatch(/^200 OK/);
-    await page.locator('[data-response] summary').click();
-    expect(await page.locator('[data-response] img, [data-response] script').count()).toBe(0);
-    expect(await pageFaults(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 
   test('of 2 MB is counted, and its beginning shown', async () => {
-    await using watched = await at.open();
-    const { page } = watched;
-    at.respondWith(
-      200,
-      { 'content-type': 'application/json' },
-      `[${'"0123456789abcdef",'.repeat(130_000)}1]`,
-    );
+    const numbers = `[${'"0123456789abcdef",'.repeat(130_000)}1]`;
+    at.respondWith(200, { 'content-type': 'application/json' }, numbers);
     expect(await send(page, API_PATH)).toMatch(/2,470,003 bytes/);
     expect((await bodyOf(page).textContent())?.length).toBeLessThan(220_000);
     expect(await page.getByText('Only the beginning is shown').isVisible()).toBe(true);
   });
-
-  test('without an end is given up', async () => {
-    await using watched = await at.e2e.openSignedIn('/console', {}, giveUpSooner);
-    const { page } = watched;
-    const chunk = Buffer.alloc(1_000_000, 'x');
-    at.e2e.testApp.intercept = (req, res) => {
-      if (req.url?.startsWith(API_PATH) !== true) return false;
-      res.writeHead(200, { 'content-type': 'text/plain' });
-      const more = () => {
-        while (!res.destroyed && res.write(chunk));
-      };
-      res.on('drain', more);
-      more();
-      return true;
-    };
-    expect(await send(page, API_PATH)).toMatch(
-      /The console stopped reading: it shows at most 1,048,576 bytes/,
-    );
-  });
 });
 
-test('Nothing that the console receives, shows or keeps holds a token', async () => {
-  await using watched = await at.e2e.open();
-  const { page, context } = watched;
+test.each([360, 1280] as const)(
+  'a response scrolls into view at %d px, and the focus stays',
+  async (width) => {
+    const { page } = await at.open({ width });
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await send(page);
+    const outcome = await outcomeOf(page).boundingBox();
+    expect(outcome?.y).toBeGreaterThanOrEqual(0);
+    expect(outcome?.y).toBeLessThan(100);
+    expect(await isFocused(page.getByRole('button', { name: 'Send', exact: true }))).toBe(true);
+  },
+);
+
+const MARKUP = `<img src=x onerror=alert(1)></pre><script>alert(1)</script>`;
+
+test.each([
+  ['markup', 'application/json', JSON.stringify({ [MARKUP]: MARKUP })],
+  ['a changed text direction', 'text/plain', `\u202e${'abc '.repeat(50)}\u2067\n`],
+  ['one word of ten thousand letters', 'application/json', JSON.stringify('x'.repeat(10_000))],
+  ['ten thousand levels', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000)],
+  ['invalid UTF-8', 'application/json', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
+  ['stacked combining marks', 'text/plain', `a${'\u0301'.repeat(5_000)}`],
+])('a hostile response with %s is shown as text', async (_what, type, text) => {
+  const watched = await at.open({ width: 360 });
+  const { page } = watched;
+  at.respondWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
+  expect(await send(page, API_PATH)).toMatch(/^200 OK/);
+  await page.locator('[data-response] summary').click();
+  expect(await page.locator('[data-response] img, [data-response] script').count()).toBe(0);
+  expect(await pageFaults(watched)).toEqual([]);
+  expect(watched.complaints).toEqual([]);
+});
+
+test('an endless response is read up to the limit', async () => {
+  // 1 MiB is the limit here, instead of 64.
+  const { page } = await at.e2e.openSignedIn('/console', {}, async (context) =>
+    context.route('**/console/send-request.js', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('64 * 1024 * 1024', '1024 * 1024');
+      await route.fulfill({ response, body });
+    }),
+  );
+  const chunk = Buffer.alloc(1_000_000, 'x');
+  at.e2e.respondTo(AT_API_PATH, (res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' });
+    const more = () => {
+      while (!res.destroyed && res.write(chunk));
+    };
+    res.on('drain', more);
+    more();
+  });
+  expect(await send(page, API_PATH)).toMatch(/The console stopped reading: it shows at most 1,048,576 bytes/);
+});
+
+test('the console never receives, shows or stores a token', async () => {
+  const { page, context } = await at.e2e.open();
   const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
   const { cookie } = await at.e2e.testApp.createSession(tokens);
   const [name = '', value = ''] = cookie.split('=');
   await context.addCookies([{ name, value, url: at.e2e.testApp.origin, httpOnly: true }]);
   const received: string[] = [];
-  page.on('response', (answer) => {
-    received.push(JSON.stringify(answer.headers()));
-    void answer.text().then(
+  page.on('response', (response) => {
+    received.push(JSON.stringify(response.headers()));
+    void response.text().then(
       (text) => received.push(text),
       () => {},
     );
@@ -306,9 +266,9 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
   await send(page, API_PATH);
   expect(at.e2e.testApp.serviceRequests.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
   await press(page, 'Copy as curl');
-  const kept = await page.evaluate(
+  const stored = await page.evaluate(
     'document.documentElement.outerHTML + document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',
   );
   expect(received.length).toBeGreaterThan(5);
-  expect([kept, ...received].join('\n')).not.toContain('sentinel');
+  expect([stored, ...received].join('\n')).not.toContain('sentinel');
 });

@@ -3,7 +3,7 @@ import { WORKSPACES_PATH } from '../support/constants.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
-/** As they stand in a chat or among bookmarks. */
+/** As in a chat or a bookmark. */
 const LINKS = [
   '/workspaces',
   '/workspaces?limit=10&page=3',
@@ -17,7 +17,7 @@ const LINKS = [
 
 const e2e = startE2e();
 
-describe('Signing in from a link comes back to just that page', () => {
+describe('sign-in returns to the page of a link', () => {
   test.each(LINKS)('%s', async (link) => {
     const { page } = await e2e.testApp.signIn(link);
     expect(page.url.href).toBe(e2e.testApp.origin + link);
@@ -28,8 +28,7 @@ describe('Signing in from a link comes back to just that page', () => {
       [true, false].map((javaScriptEnabled) => ({ link, javaScriptEnabled })),
     ),
   )('in Chromium: %j', async ({ link = '', javaScriptEnabled }) => {
-    await using watched = await e2e.open({ javaScriptEnabled });
-    const { page } = watched;
+    const { page } = await e2e.open({ javaScriptEnabled });
     await page.goto(e2e.testApp.origin + link);
     expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
     await passService(page);
@@ -38,12 +37,10 @@ describe('Signing in from a link comes back to just that page', () => {
   });
 });
 
-test('A service that refuses the sign-in is left for a new one, and back to the same page', async () => {
+test('after a 403 of the service, a new sign-in returns to the same page', async () => {
   const place = '/workspaces?limit=10&page=1';
-  await using watched = await e2e.openSignedIn();
-  const { page } = watched;
-  e2e.testApp.intercept = (req, res) =>
-    req.url?.startsWith(WORKSPACES_PATH) === true && Boolean(res.writeHead(403).end('{}'));
+  const { page } = await e2e.openSignedIn();
+  e2e.respondTo(new RegExp(`^${WORKSPACES_PATH}`), (res) => res.writeHead(403).end('{}'));
   await page.goto(e2e.testApp.origin + place);
   const again = page.getByRole('link', { name: 'Sign in again' });
   await again.waitFor();

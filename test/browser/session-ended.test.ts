@@ -12,7 +12,7 @@ const e2e = startE2e({}, { inOnePage: true });
 
 const withClock = async (context: BrowserContext) => context.clock.install();
 
-/** A second tab of the same browser, once it knows its session. */
+/** Opens a second tab, and waits until it knows its session. */
 async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   const tab = await page.context().newPage();
   await tab.goto(e2e.testApp.origin + path);
@@ -20,16 +20,17 @@ async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   return tab;
 }
 
+const endSession = async (context: BrowserContext) => (await sessionOf(context, e2e.testApp)).end();
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
-/** The private names in the page; shorter ones could be part of other words. */
+/** The names of workspaces in the page. Short names could be part of other words. */
 async function namesIn(page: Page): Promise<string[]> {
   const names = await page.getByRole('heading', { level: 2 }).allInnerTexts();
   return names.filter((name) => name.length > 3);
 }
 
-/** Expects that nothing private is left in the page, hidden or not. */
+/** Expects that no private data is left in the page, hidden or not. */
 async function expectHidden(page: Page, names: readonly string[]) {
   expect(names.length).toBeGreaterThan(5);
   const left = await page.content();
@@ -38,28 +39,26 @@ async function expectHidden(page: Page, names: readonly string[]) {
   expect(await page.title()).not.toContain('Workspaces');
 }
 
-test('a page is hidden in a browser that gives pages no storage, too', async () => {
+test('a page is also hidden in a browser without storage for pages', async () => {
   const block = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })";
-  await using watched = await e2e.openSignedIn('/console', {}, async (profile) =>
+  const { page, context, complaints } = await e2e.openSignedIn('/console', {}, async (profile) =>
     profile.addInitScript(block),
   );
-  const { page, context } = watched;
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('200 OK').waitFor();
-  await (await sessionOf(context, e2e.testApp)).end();
+  await endSession(context);
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
   expect(await page.getByRole('heading').count()).toBe(1);
   await comeBackTo(page);
-  expect(watched.complaints).toEqual([]);
+  expect(complaints).toEqual([]);
 });
 
 test('a session that ends hides the page', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
+  const watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   const names = await namesIn(page);
-  const session = await sessionOf(context, e2e.testApp);
-  await session.end();
+  await endSession(context);
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
   await page.getByText('hidden. Sign in again to return to it.').waitFor();
@@ -71,11 +70,9 @@ test('a session that ends hides the page', async () => {
 });
 
 test('signing in again comes back to the same page, query and fragment included', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
-  const { page, context } = watched;
+  const { page, context } = await e2e.openSignedIn(PLACE);
   await page.evaluate("location.hash = 'content'");
-  const session = await sessionOf(context, e2e.testApp);
-  await session.end();
+  await endSession(context);
   await comeBackTo(page);
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await passService(page);
@@ -84,7 +81,7 @@ test('signing in again comes back to the same page, query and fragment included'
 });
 
 test('signing out in one tab hides the other at once', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
+  const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
   const other = await openTab(page);
@@ -103,8 +100,7 @@ test('signing out in one tab hides the other at once', async () => {
 });
 
 test('a failed sign-out changes nothing in another tab', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
-  const { page } = watched;
+  const { page } = await e2e.openSignedIn(PLACE);
   const other = await openTab(page);
   await other.route('**/auth/logout', async (route) => route.fulfill({ status: 503, body: 'away' }));
   await other.getByRole('button', { name: 'Sign out' }).click();
@@ -114,14 +110,14 @@ test('a failed sign-out changes nothing in another tab', async () => {
 });
 
 test('a page of an earlier session shows nothing to the next user', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
+  const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
   const other = await openTab(page);
-  await other.route('**/auth/session', async (route) => route.abort()); // tells nobody
+  await other.route('**/auth/session', async (route) => route.abort()); // sends no message to other tabs
   await page.route('**/auth/session', async (route) => route.abort());
   await other.getByRole('button', { name: 'Sign out' }).click();
-  await redirectEndedSession(other);
+  await signInAgain(other);
   await page.unroute('**/auth/session');
   await comeBackTo(page);
   await heading(page, 'You signed in again in another tab').waitFor();
@@ -129,37 +125,34 @@ test('a page of an earlier session shows nothing to the next user', async () => 
   expect(await faultsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
-  await page.waitForLoadState(); // the others come behind it
+  await page.waitForLoadState(); // the rest of the items
   expect(await rows(page)).toBe(10);
 });
 
 test('a hidden tab offers to continue once another has signed in', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
-  const { page } = watched;
+  const { page } = await e2e.openSignedIn(PLACE);
   const other = await openTab(page);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
-  await redirectEndedSession(other);
+  await signInAgain(other);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
 });
 
 test('while Cloakroom is unavailable the page stays, and checks its session again', async () => {
-  await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
-  const { page, context } = watched;
+  const { page, context } = await e2e.openSignedIn(PLACE, {}, withClock);
   await page.route('**/auth/session', async (route) => route.fulfill({ status: 503, body: '{}' }));
   await comeBackTo(page);
   expect(await rows(page)).toBe(10);
   await page.unroute('**/auth/session');
-  const session = await sessionOf(context, e2e.testApp);
-  await session.end();
+  await endSession(context);
   await context.clock.runFor(5_000);
   await heading(page, 'Your session has ended').waitFor();
 });
 
 test('a page whose session must have expired is hidden until Cloakroom responds', async () => {
-  await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
+  const watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   await page.getByRole('link', { name: 'Next' }).focus();
   await page.route('**/auth/session', async (route) => route.fulfill({ status: 503, body: '{}' }));
@@ -167,7 +160,7 @@ test('a page whose session must have expired is hidden until Cloakroom responds'
   await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
   expect(await faultsInBothLooks(watched)).toEqual([]);
-  await page.unroute('**/auth/session'); // it was used meanwhile, in another tab
+  await page.unroute('**/auth/session'); // another tab has extended the session
   await comeBackTo(page);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
@@ -175,8 +168,7 @@ test('a page whose session must have expired is hidden until Cloakroom responds'
 });
 
 test('a page from the back/forward cache is hidden until a new response confirms its session', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
-  const { page } = watched;
+  const { page } = await e2e.openSignedIn(PLACE);
   const requests: Route[] = [];
   await page.route('**/auth/session', (route) => void requests.push(route));
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
@@ -197,8 +189,8 @@ async function continueAndWait(page: Page, route: Route | undefined) {
   await page.evaluate('new Promise((resolve) => setTimeout(resolve, 50))');
 }
 
-/** Signs in once more in a tab that shows the first page. */
-async function redirectEndedSession(page: Page) {
+/** Signs in again in a tab that shows the landing page. */
+async function signInAgain(page: Page) {
   await page.getByRole('link', { name: 'Sign in' }).click();
   await passService(page);
   await page.waitForURL(`${e2e.testApp.origin}/workspaces`);

@@ -1,14 +1,14 @@
-import { describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
 import { sessionOf, stopClock } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { knowsItsSession } from '../support/e2e/watched-page.ts';
+import { knowsItsSession, type WatchedPage } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
-/** Where two minutes are left of an hour, and a second. */
+/** Two minutes before the end of an hour, and a second. */
 const NEAR_THE_END = '58:01';
-/** In the last two minutes, and nearly all of them: Cloakroom's own clock goes on, however slow the machine is. */
+/** Nearly two minutes: Cloakroom's clock goes on during the test. */
 const LEFT_MS = 115_000;
 
 const e2e = startE2e();
@@ -16,93 +16,78 @@ const e2e = startE2e();
 const notice = (page: Page) => page.locator('[data-notice="session"]');
 const stay = (page: Page) => page.getByRole('button', { name: 'Stay signed in' });
 
-/** The seconds that a notice counts down. */
+/** The seconds that the notice shows. */
 async function secondsLeft(page: Page): Promise<number> {
   const shown = await page.locator('.time-left').innerText();
   const [, minutes = '0', seconds = '0'] = /^(?:(\d+) min)? ?(?:(\d+) s)?$/.exec(shown) ?? [];
   return Number(minutes) * 60 + Number(seconds);
 }
 
-/** Signs in with the browser's clock in the test's hand. */
-async function openSignedIn() {
-  const watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
-  return { watched, session: await sessionOf(watched.context, e2e.testApp) };
-}
+let watched: WatchedPage;
+let page: Page;
+let context: BrowserContext;
+let session: Awaited<ReturnType<typeof sessionOf>>;
+beforeEach(async () => {
+  watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
+  ({ page, context } = watched);
+  session = await sessionOf(context, e2e.testApp);
+});
 
-/** The tab's own timer fires, and Cloakroom says that this much is left without use. */
-async function comeNearTheEnd({ watched, session }: Awaited<ReturnType<typeof openSignedIn>>) {
-  await session.idleEndsIn(LEFT_MS);
-  await watched.context.clock.fastForward(NEAR_THE_END);
-}
-
-describe('a session about to end without use', () => {
-  test('shows an accessible notice', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    const { page } = watched;
-    await comeNearTheEnd(opened);
+describe('a session that expires soon without use', () => {
+  /** The alarm of the page rings, and Cloakroom responds that LEFT_MS are left. */
+  const comeNearTheEnd = async () => {
+    await session.idleEndsIn(LEFT_MS);
+    await context.clock.fastForward(NEAR_THE_END);
     await stay(page).waitFor();
+  };
+
+  test('has an accessible notice', async () => {
+    await comeNearTheEnd();
     expect(await notice(page).innerText()).toMatch(/You will be signed out in 1 min(?: \d+ s)?,/);
     expect(await secondsLeft(page)).toBeLessThanOrEqual(LEFT_MS / 1_000);
-    expect(await secondsLeft(page)).toBeGreaterThan((await opened.session.idleLeft()) / 1_000 - 2);
+    expect(await secondsLeft(page)).toBeGreaterThan((await session.idleLeft()) / 1_000 - 2);
     expect(await faultsInBothLooks(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 
-  test('counts down for the eye, and is heard once and once more', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    const { page, context } = watched;
-    await comeNearTheEnd(opened);
-    await stay(page).waitFor();
-    const heard = notice(page).locator('p').first();
-    const first = await heard.textContent();
-    expect(first).toMatch(
-      /^You will be signed out in 1 minute(?: \d+ seconds?)?, because you have not used this site/,
-    );
+  test('counts down on the screen, and is announced to screen readers twice', async () => {
+    await comeNearTheEnd();
+    const spoken = notice(page).locator('p').first();
+    const first = await spoken.textContent();
+    expect(first).toMatch(/^You will be signed out in 1 minute(?: \d+ seconds?)?, because you have not used/);
     const atFirst = await secondsLeft(page);
     await context.clock.runFor(20_000);
     expect(await secondsLeft(page)).toBe(atFirst - 20);
-    expect(await heard.textContent()).toBe(first);
+    expect(await spoken.textContent()).toBe(first);
     await context.clock.runFor((atFirst - 20 - 25) * 1_000);
     expect(await secondsLeft(page)).toBe(25);
-    expect(await heard.textContent()).toBe('You will be signed out in 30 seconds.');
+    expect(await spoken.textContent()).toBe('You will be signed out in 30 seconds.');
   });
 
-  test('goes on with Stay signed in, and what was typed stays', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    const { page } = watched;
+  test('is extended by Stay signed in, and typed text and the focus stay', async () => {
     await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
     await page.getByRole('textbox').fill('half a thought');
-    await comeNearTheEnd(opened);
+    await comeNearTheEnd();
     await stay(page).click();
     await page.getByText('You are still signed in.').waitFor();
-    expect(await opened.session.idleLeft()).toBeGreaterThan(3_500_000);
+    expect(await session.idleLeft()).toBeGreaterThan(3_500_000);
     expect(await notice(page).count()).toBe(0);
     expect(await page.getByRole('textbox').inputValue()).toBe('half a thought');
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
   });
 
-  test('is told of in each tab, until one of them goes on', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    const second = await watched.context.newPage();
+  test('has a notice in each tab, until the user extends it in one of them', async () => {
+    const second = await context.newPage();
     await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await knowsItsSession(second);
-    await comeNearTheEnd(opened);
-    await Promise.all([stay(watched.page).waitFor(), stay(second).waitFor()]);
+    await comeNearTheEnd();
     await stay(second).click();
-    await stay(watched.page).waitFor({ state: 'detached' });
-    expect(await opened.session.idleLeft()).toBeGreaterThan(3_500_000);
+    await stay(page).waitFor({ state: 'detached' });
+    expect(await session.idleLeft()).toBeGreaterThan(3_500_000);
   });
 
-  test('says so where Cloakroom does not answer, and can be asked again', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    const { page } = watched;
-    await comeNearTheEnd(opened);
-    await stay(page).waitFor();
+  test('can be extended later when Cloakroom does not respond', async () => {
+    await comeNearTheEnd();
     await page.route('**/auth/session', async (route) => route.abort());
     await stay(page).click();
     await page.getByText('Cloakroom did not respond').waitFor();
@@ -112,31 +97,25 @@ describe('a session about to end without use', () => {
     expect(await page.getByText('Cloakroom did not respond').count()).toBe(0);
   });
 
-  test('ends, and the tab asks before it says so', async () => {
-    const opened = await openSignedIn();
-    await using watched = opened.watched;
-    await comeNearTheEnd(opened);
-    await stay(watched.page).waitFor();
-    await opened.session.end();
-    await watched.context.clock.runFor(LEFT_MS + 2_000);
-    await watched.page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
-    expect(await notice(watched.page).count()).toBe(0);
+  test('is checked once more before the page is hidden', async () => {
+    await comeNearTheEnd();
+    await session.end();
+    await context.clock.runFor(LEFT_MS + 2_000);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    expect(await notice(page).count()).toBe(0);
   });
 });
 
-test('a session that ends by its age offers a new sign-in instead of more time', async () => {
-  const { watched } = await openSignedIn();
-  await using _ = watched;
-  const { page, context } = watched;
+test('a session near its greatest age offers a new sign-in instead of an extension', async () => {
   e2e.testApp.advance(MAX_MS - LEFT_MS);
   try {
     await context.clock.fastForward(NEAR_THE_END);
-    const again = page.getByRole('link', { name: 'Sign in again now' });
-    await again.waitFor();
+    const signInAgain = page.getByRole('link', { name: 'Sign in again now' });
+    await signInAgain.waitFor();
     expect(await notice(page).innerText()).toMatch(
       /1 min(?: \d+ s)?, because a sign-in lasts only for a limited time/,
     );
-    expect(await again.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
+    expect(await signInAgain.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
     expect(await stay(page).count()).toBe(0);
     expect(await faultsInBothLooks(watched)).toEqual([]);
   } finally {

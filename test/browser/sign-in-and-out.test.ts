@@ -8,9 +8,8 @@ const e2e = startE2e();
 describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
   'in Chromium with %j',
   (options) => {
-    test('a person signs in, looks through the workspaces and signs out', async () => {
-      await using watched = await e2e.open(options);
-      const { page } = watched;
+    test('the user signs in, looks through the workspaces and signs out', async () => {
+      const { page, complaints } = await e2e.open(options);
       await page.goto(e2e.testApp.origin);
       await page.getByRole('link', { name: 'Sign in' }).click();
       await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
@@ -34,56 +33,52 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
       await page.waitForURL(`${e2e.testApp.origin}/`);
       await page.goto(`${e2e.testApp.origin}/workspaces`);
       expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
-      expect(watched.complaints).toEqual([]);
+      expect(complaints).toEqual([]);
     });
   },
 );
 
-test('a script of a page calls the API and finds no token', async () => {
-  await using watched = await e2e.open();
-  await signIn(watched.page, e2e.testApp);
-  const called = await watched.page.evaluate(`(async () => {
-    const answer = await fetch('/api/public/v1/workspaces?limit=2');
-    const { value } = await answer.json();
+test('a script of a page uses the API and finds no token', async () => {
+  const { page } = await e2e.open();
+  await signIn(page, e2e.testApp);
+  const result = await page.evaluate(`(async () => {
+    const response = await fetch('/api/public/v1/workspaces?limit=2');
+    const { value } = await response.json();
     const stored = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)];
-    return { status: answer.status, via: answer.headers.get('via'), items: value.length, stored };
+    return { status: response.status, via: response.headers.get('via'), items: value.length, stored };
   })()`);
-  expect(called).toEqual({ status: 200, via: '1.1 cloakroom', items: 2, stored: [''] });
+  expect(result).toEqual({ status: 200, via: '1.1 cloakroom', items: 2, stored: [''] });
 });
 
-test('with a strict cookie sign-in ends signed in', async () => {
+test('with a strict cookie, the user is signed in after sign-in', async () => {
   await using strict = await startTestApp({ COOKIE_SAMESITE: 'strict' });
-  await using watched = await e2e.open({ javaScriptEnabled: false });
-  const { page } = watched;
+  const { page } = await e2e.open({ javaScriptEnabled: false });
   await page.goto(`${strict.origin}/workspaces?page=2`);
   await passService(page);
   await page.waitForURL(`${strict.origin}/workspaces?page=2`);
   expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 });
 
-test('a browser that signs in has no API response of the user before', async () => {
-  await using watched = await e2e.openSignedIn('/workspaces');
-  const { page, context } = watched;
+test('after sign-in, the browser has no cached API response of the user before', async () => {
+  const { page, context } = await e2e.openSignedIn('/workspaces');
   let count = 0;
-  e2e.testApp.intercept = (req, res) => {
-    if (req.url !== '/api/public/v1/mine') return false;
+  e2e.respondTo(/^\/api\/public\/v1\/mine$/, (res) => {
     count += 1;
     res.setHeader('cache-control', 'max-age=600');
     res.end(`response ${count}`);
-    return true;
-  };
-  const ask = async (cache = 'default') =>
+  });
+  const request = async (cache = 'default') =>
     page.evaluate<string>(
       `fetch('/api/public/v1/mine', { cache: '${cache}' }).then((response) => response.text())`,
     );
-  expect(await ask()).toBe('response 1');
-  expect(await ask()).toBe('response 1'); // from the cache of the browser
+  expect(await request()).toBe('response 1');
+  expect(await request()).toBe('response 1'); // from the browser's cache
 
   const cookies = await context.cookies();
-  await context.clearCookies(); // the session has expired
+  await context.clearCookies(); // as if the session had expired
   await signIn(page, e2e.testApp);
-  // With the cookie of before, `Vary: Cookie` does not keep the browser from its cache.
+  // With the earlier cookie, `Vary: Cookie` allows the browser to use its cache.
   await context.clearCookies();
   await context.addCookies(cookies);
-  expect(await ask('force-cache')).toBe('response 2');
+  expect(await request('force-cache')).toBe('response 2');
 });

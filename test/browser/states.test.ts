@@ -7,7 +7,7 @@ import { STATES } from '../support/e2e/states.ts';
 const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(STATES)(
-  '$name: nothing inline or from others, clean for axe, as wide as the screen',
+  '$name: no inline code, no other origin, no axe violation, no horizontal scroll',
   async (state) => {
     await using shown = await shownViews.show(state);
     expect(shown.status).toBe(state.status);

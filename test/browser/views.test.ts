@@ -7,7 +7,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(VIEWS)(
-  '$name: valid HTML, nothing inline or from others, clean for axe, as wide as the screen',
+  '$name: valid HTML, no inline code, no other origin, no axe violation, no horizontal scroll',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
@@ -18,7 +18,7 @@ test.each(VIEWS)(
   },
 );
 
-test.each(VIEWS)('$name without JavaScript: clean for axe, as wide as the screen', async (view) => {
+test.each(VIEWS)('$name without JavaScript: no axe violation, no horizontal scroll', async (view) => {
   await using shown = await shownViews.show(view, { javaScriptEnabled: false });
   expect(await faultsInBothLooks(shown)).toEqual([]);
   expect(complaintsOf(shown)).toEqual([]);

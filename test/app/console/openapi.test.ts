@@ -10,39 +10,29 @@ import { ROOT } from '../../support/constants.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-/** `status code` of each. */
-function toLines(problems: Readonly<Record<string, { status: number }>>): string[] {
-  return Object.entries(problems).map(([code, { status }]) => `${status} ${code}`);
-}
-
-/** Status and advice by code, as in the table of docs/api.md. */
+/** The code, status and advice of each row in docs/api.md. */
 function problemsInDocs() {
   const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
-  const rows = [...text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm)].map(
-    ([, code = '', status, advice = '']) => [
-      code,
-      { status: Number(status), advice: advice.replaceAll('`', '') },
-    ],
-  );
-  return Object.fromEntries(rows) as unknown;
+  const rows = text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm);
+  return [...rows].map(([, code, status, advice]) => `${code} ${status} ${advice}`.replaceAll('`', ''));
 }
 
 describe('the table of problems', () => {
   test('has every code and status of openapi.json, and no other', () => {
-    expect(documentedProblems()).toEqual(toLines(PROBLEMS).toSorted());
+    const problems = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
+    expect(documentedProblems()).toEqual(problems.toSorted());
   });
 
-  test('has the codes and statuses that the console and docs/api.md give advice on', () => {
-    const problems = Object.entries(GATEWAY_PROBLEMS).map(([code, { status }]) => [
-      code,
-      { status, advice: ADVICE[code] },
-    ]);
-    expect(problemsInDocs()).toEqual(Object.fromEntries(problems));
+  test('has the codes and statuses of the advice in docs/api.md and the console', () => {
+    const problems = Object.entries(GATEWAY_PROBLEMS).map(
+      ([code, { status }]) => `${code} ${status} ${ADVICE[code]}`,
+    );
+    expect(problemsInDocs().toSorted()).toEqual(problems.toSorted());
     expect(Object.keys(ADVICE)).toHaveLength(problems.length);
   });
 });
 
-/** Sign-in has no other response than a redirect. */
+/** Sign-in responds only with a redirect. */
 const NO_2XX = '#/paths/~1auth~1login/get/responses';
 
 test('openapi.json passes the linter', async () => {
@@ -58,14 +48,14 @@ test('openapi.json has the version of the package', () => {
   expect(openapi.info.version).toBe(version);
 });
 
-describe('over the wire', () => {
+describe('a running app', () => {
   const testApp = useTestApp();
   let cookie: string;
   beforeEach(async () => {
     ({ cookie } = await testApp.createSession());
   });
 
-  test('/openapi.json is the file, for everyone, and may be kept for a while', async () => {
+  test('/openapi.json is public, and may be cached for five minutes', async () => {
     const response = await request(testApp.origin).get('/openapi.json').expect(200);
     expect(response.body).toEqual(openapi);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -73,22 +63,23 @@ describe('over the wire', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  const written = routes()
-    // Sign-out last: the others need the session.
-    .toSorted((one, other) => Number(one.path === '/auth/logout') - Number(other.path === '/auth/logout'));
+  // Sign-out comes last: the others need the session.
+  const documented = routes().toSorted(
+    (one, other) => Number(one.path === '/auth/logout') - Number(other.path === '/auth/logout'),
+  );
 
-  const send = async (method: string, path: string, sent: string) => {
-    const headers = { 'x-requested-with': 'a test', ...(sent !== '' && { cookie: sent }) };
+  const send = async (method: string, path: string, cookies: string) => {
+    const headers = { 'x-requested-with': 'a test', ...(cookies !== '' && { cookie: cookies }) };
     const response = await fetch(testApp.origin + fill(path), { method, redirect: 'manual', headers });
     await response.arrayBuffer();
     return response;
   };
 
   test.each(['without a session', 'with a session'])(
-    'every route responds as documented: %s',
+    'responds on every route as documented: %s',
     async (how) => {
       const surprises: string[] = [];
-      for (const { path, method, statuses, needsSession } of written) {
+      for (const { path, method, statuses, needsSession } of documented) {
         const { status, headers } = await send(method, path, how === 'with a session' ? cookie : '');
         const isService = statuses.includes('default') && headers.has('via');
         if (!isService && !statuses.includes(String(status))) surprises.push(`${method} ${path}: ${status}`);

@@ -9,13 +9,12 @@ import { startTestApp } from '../../support/test-app.ts';
 import { htmlFaults } from '../../support/e2e/page-checks.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-const GUIDE = ['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
-
 const testApp = useTestApp();
 
-const page = async (path: string) => {
-  const { cookie } = await testApp.createSession();
-  return request(testApp.origin).get(path).set('cookie', cookie).expect(200);
+const page = async (path: string, tokens?: Parameters<typeof testApp.createSession>[0]) => {
+  const { id, cookie } = await testApp.createSession(tokens);
+  const { text, headers } = await request(testApp.origin).get(path).set('cookie', cookie).expect(200);
+  return { id, text, headers };
 };
 
 describe.each(['/console', '/console/guide'])('%s', (path) => {
@@ -32,12 +31,9 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
     expect(text.match(/<h1>/g)).toHaveLength(1);
   });
 
-  test('holds neither tokens nor the session id', async () => {
-    const { id, cookie } = await testApp.createSession({
-      accessToken: 'sentinel-access',
-      refreshToken: 'sentinel-refresh',
-    });
-    const { text } = await request(testApp.origin).get(path).set('cookie', cookie).expect(200);
+  test('has neither tokens nor the session id', async () => {
+    const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
+    const { id, text } = await page(path, tokens);
     expect(text).not.toContain('sentinel');
     expect(text).not.toContain(id);
   });
@@ -52,30 +48,12 @@ test('only the console runs the script of the console', async () => {
 
 test('without JavaScript, the console shows a curl command and links', async () => {
   const { text } = await page('/console');
-  const [, without = ''] = /<noscript>(.*)<\/noscript>/s.exec(text) ?? [];
-  expect(without).toContain(
-    `curl --cookie &quot;cloakroom=$COOKIE&quot; &#39;${testApp.origin}/api/public/v1/workspaces?limit=10&#39;`,
+  const [, noscript = ''] = /<noscript>(.*)<\/noscript>/s.exec(text) ?? [];
+  expect(unescape(noscript)).toContain(
+    `curl --cookie "cloakroom=$COOKIE" '${testApp.origin}/api/public/v1/workspaces?limit=10'`,
   );
-  expect(without).toContain('href="/console/guide"');
-  expect(without).toContain('href="/openapi.json"');
-});
-
-test('the guide lists every problem code of the gateway, with its status and advice', async () => {
-  const { text } = await page('/console/guide');
-  const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
-  const rows = list.matchAll(
-    /<code>(\w+)<\/code> <span class="muted">(\d+)<\/span><\/dt>\s*<dd>(.*?)<\/dd>/g,
-  );
-  const listed = [...rows].map(([, code = '', status, advice = '']) => [
-    code,
-    { status: Number(status), advice: unescape(advice) },
-  ]);
-  const expected = Object.entries(GATEWAY_PROBLEMS).map(([code, { status }]) => [
-    code,
-    { status, advice: ADVICE[code] },
-  ]);
-  expect(listed).toEqual(expected);
-  expect(text).toContain('<a href="#codes">');
+  expect(noscript).toContain('href="/console/guide"');
+  expect(noscript).toContain('href="/openapi.json"');
 });
 
 test('under https, the console names the prefixed cookie', async () => {
@@ -88,18 +66,29 @@ test('under https, the console names the prefixed cookie', async () => {
   expect(text).toContain('data-cookie-name="__Host-Http-cloakroom"');
 });
 
-describe.each(GUIDE)('the guide’s %s', (name) => {
-  const source = readFileSync(join(ROOT, 'public/guide', name), 'utf8').trimEnd();
-
-  test('is shown unchanged', async () => {
+describe('the guide', () => {
+  test('lists every problem code of the gateway, with its status and advice', async () => {
     const { text } = await page('/console/guide');
-    expect(unescape(text)).toContain(`<code>${source}</code>`);
+    const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
+    const rows = list.matchAll(
+      /<code>(\w+)<\/code> <span class="muted">(\d+)<\/span><\/dt>\s*<dd>(.*?)<\/dd>/g,
+    );
+    const listed = [...rows].map(([, code, status, advice = '']) => [code, Number(status), unescape(advice)]);
+    expect(listed).toEqual(
+      Object.entries(GATEWAY_PROBLEMS).map(([code, { status }]) => [code, status, ADVICE[code]]),
+    );
+    expect(text).toContain('<a href="#codes">');
   });
 
-  test('is the same in docs/api.md', () => {
-    const docs = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
-    expect(docs).toContain(`\`\`\`js\n${source}\n\`\`\``);
-  });
+  test.each(['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'])(
+    'and docs/api.md show %s unchanged',
+    async (name) => {
+      const source = readFileSync(join(ROOT, 'public/guide', name), 'utf8').trimEnd();
+      const { text } = await page('/console/guide');
+      expect(unescape(text)).toContain(`<code>${source}</code>`);
+      expect(readFileSync(join(ROOT, 'docs/api.md'), 'utf8')).toContain(`\`\`\`js\n${source}\n\`\`\``);
+    },
+  );
 });
 
 function unescape(html: string): string {

@@ -3,6 +3,9 @@ import { API_PATH } from '../constants.ts';
 import { startE2e } from './start-e2e.ts';
 import type { Look } from './watched-page.ts';
 
+/** API_PATH, and paths that begin with it. */
+export const AT_API_PATH = new RegExp(`^${API_PATH}`);
+
 /** Starts a test app and Chromium for all tests of a file, as `startE2e` does. */
 export function startConsole() {
   const e2e = startE2e({}, { inOnePage: true });
@@ -12,10 +15,7 @@ export function startConsole() {
     open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
     /** Responds to API_PATH, and to paths that begin with it, in place of the service. */
     respondWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
-      e2e.testApp.intercept = (req, res) => {
-        if (req.url?.startsWith(API_PATH) !== true) return false;
-        return Boolean(res.writeHead(status, headers).end(body));
-      };
+      e2e.respondTo(AT_API_PATH, (res) => res.writeHead(status, headers).end(body));
     },
   };
 }

@@ -1,13 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeAll } from '@jest/globals';
 import type { BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { useFixture, useTestApp } from '../fixtures.ts';
 import type { TestApp } from '../test-app.ts';
-import { knowsItsSession, openInOnePage, openPage, type Look } from './watched-page.ts';
+import { knowsItsSession, openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
 /**
- * Starts a test app and Chromium for all tests of a file. What a test intercepts ends with the test. `inOnePage`: signed-in
- * pages without preparation share one page.
+ * Starts a test app and Chromium for all tests of a file. The pages of a test and its responses for the service end with the
+ * test. `inOnePage`: signed-in pages without preparation share one page.
  */
 export function startE2e(
   env: Readonly<Record<string, string>> = {},
@@ -19,15 +20,21 @@ export function startE2e(
   beforeAll(() => {
     openAgain = openInOnePage(chromium);
   });
-  afterEach(() => {
+  const opened: WatchedPage[] = [];
+  const closeAfterTest = (watched: WatchedPage) => {
+    opened.push(watched);
+    return watched;
+  };
+  afterEach(async () => {
     testApp.intercept = () => false;
+    for (const watched of opened.splice(0)) await watched[Symbol.asyncDispose]();
   });
 
   return {
     testApp,
     chromium,
     /** Opens a page in a profile of its own, without a session. */
-    open: async (look?: Look) => openPage(chromium, look),
+    open: async (look?: Look) => closeAfterTest(await openPage(chromium, look)),
     /**
      * Opens the page at `path` as a user who has just signed in (without Chromium, to be quick), once the page knows its session;
      * `prepare` runs before the first request.
@@ -38,13 +45,21 @@ export function startE2e(
       prepare?: (context: BrowserContext) => Promise<unknown>,
     ) {
       const isSame = inOnePage && prepare === undefined;
-      const watched = isSame ? await openAgain(look) : await openPage(chromium, look);
+      const watched = closeAfterTest(isSame ? await openAgain(look) : await openPage(chromium, look));
       const { context, page } = watched;
       await context.addCookies(await cookiesOfSignedIn(testApp));
       await prepare?.(context);
       await page.goto(testApp.origin + path);
       if (look.javaScriptEnabled !== false) await knowsItsSession(page);
       return watched;
+    },
+    /** Responds to requests whose target matches, in place of the service. */
+    respondTo(target: RegExp, respond: (res: ServerResponse, req: IncomingMessage) => void) {
+      testApp.intercept = (req, res) => {
+        if (!target.test(req.url ?? '')) return false;
+        respond(res, req);
+        return true;
+      };
     },
   };
 }

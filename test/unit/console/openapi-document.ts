@@ -24,37 +24,33 @@ const FILE = new URL('../../../public/openapi.json', import.meta.url);
 
 export const openapi = JSON.parse(readFileSync(FILE, 'utf8')) as OpenapiDocument;
 
-/** A route and the statuses of its responses. */
-export interface Route {
-  readonly path: string;
-  readonly method: string;
-  readonly needsSession: boolean;
-  readonly statuses: readonly string[];
-}
+const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([method]) => method !== 'parameters')
+    .map(([method, { security, responses }]) => ({
+      path,
+      method: method.toUpperCase(),
+      security,
+      responses,
+    })),
+);
 
-export function routes(): Route[] {
-  return Object.entries(openapi.paths).flatMap(([path, operations]) =>
-    Object.entries(operations)
-      .filter(([method]) => method !== 'parameters')
-      .map(([method, { security, responses }]) => ({
-        path,
-        method: method.toUpperCase(),
-        needsSession: security.length > 0,
-        statuses: Object.keys(responses),
-      })),
-  );
+/** Every route, with the statuses of its responses. */
+export function routes() {
+  return operations.map(({ path, method, security, responses }) => ({
+    path,
+    method,
+    needsSession: security.length > 0,
+    statuses: Object.keys(responses),
+  }));
 }
 
 /** `status code` of each problem that a route documents; sorted. */
 export function documentedProblems(): string[] {
-  const found = Object.values(openapi.paths).flatMap((operations) =>
-    Object.entries(operations)
-      .filter(([method]) => method !== 'parameters')
-      .flatMap(([, { responses }]) =>
-        Object.entries(responses).flatMap(([status, response]) =>
-          codesOf(response).map((code) => `${status} ${code}`),
-        ),
-      ),
+  const found = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, response]) =>
+      codesOf(response).map((code) => `${status} ${code}`),
+    ),
   );
   return [...new Set(found)].toSorted();
 }
