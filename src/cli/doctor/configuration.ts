@@ -116,11 +116,12 @@ const TOO_OPEN = 0o027;
 /** Never prints a path, because a secret may stand in its place. */
 function checkFileModes(env: Env): Result {
   const names = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
+  if (names.length === 0) return ok('No secret comes from a file.');
   const open = names.filter((name) => {
     const mode = statSync(env[name] ?? '', { throwIfNoEntry: false })?.mode ?? 0;
     return (mode & TOO_OPEN) !== 0;
   });
-  if (open.length === 0) return ok(`${names.join(', ') || 'None'}: not open to other users.`);
+  if (open.length === 0) return ok(`${names.join(', ')}: not open to other users.`);
   return warning(
     `${open.join(', ')}: other users of this machine may read or write the file, or its group may write it.`,
     'Give the file to the user Cloakroom runs as, and chmod 400 it. A container without other users may keep it.',
@@ -133,7 +134,7 @@ function checkTrustProxy({ publicOrigin, values: { TRUST_PROXY: hops } }: Settin
   if (hops > 0) return ok(`${hops}: make sure that clients reach HOST and PORT through the proxies only.`);
   if (publicOrigin.startsWith('http:')) return ok('0: Cloakroom believes no X-Forwarded-For.');
   return warning(
-    'PUBLIC_URL is https, so that a proxy terminates TLS, but TRUST_PROXY is 0: logs and limits take the address of the proxy for that of every client.',
+    'PUBLIC_URL is https, so a proxy terminates TLS. With TRUST_PROXY=0 logs and limits use its address for every client.',
     'Set TRUST_PROXY to the number of proxies, and let the first one set X-Forwarded-For.',
   );
 }
