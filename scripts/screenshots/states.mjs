@@ -1,7 +1,7 @@
 import { signIn } from '../running-demo.mjs';
-import * as consoles from './console-ways.mjs';
-import * as lists from './list-ways.mjs';
-import * as sessions from './session-ways.mjs';
+import * as consoles from './console-actions.mjs';
+import * as lists from './list-actions.mjs';
+import * as sessions from './session-actions.mjs';
 
 /**
  * A page, or a state of one: a line of the table below.
