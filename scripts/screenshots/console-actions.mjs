@@ -1,4 +1,4 @@
-/** The ways to the states of the console: what a developer does there. */
+/** Actions of a developer that lead to the states of the console. */
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -41,15 +41,15 @@ export async function composeFaults(page) {
 }
 
 /**
- * Pretends that the token had expired: the response says that the gateway refreshed it.
+ * Changes the response as if the gateway had refreshed the token.
  * @param {Page} page
  */
-export async function sendRenewed(page) {
+export async function sendRefreshed(page) {
   await page.route('**/api/**', async (route) => {
     const response = await route.fetch();
     const timing = response.headers()['server-timing'] ?? '';
-    const renewed = timing.replace(/token;dur=[\d.]+/, 'token;dur=38.2;desc="refreshed"');
-    await route.fulfill({ response, headers: { ...response.headers(), 'server-timing': renewed } });
+    const refreshed = timing.replace(/token;dur=[\d.]+/, 'token;dur=38.2;desc="refreshed"');
+    await route.fulfill({ response, headers: { ...response.headers(), 'server-timing': refreshed } });
   });
   await sendFirst(page);
 }

@@ -1,4 +1,4 @@
-/** The ways to the states of lists: what a person does there, or what happens around them. */
+/** Actions of a user, and faults of the service, that lead to the states of lists. */
 import { setFault } from './faults.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -6,7 +6,7 @@ import { setFault } from './faults.mjs';
 
 const LISTS = { route: 'workspaces' };
 
-/** What a service could send in place of workspaces. */
+/** Hostile or malformed items that a service could send. */
 export const HOSTILE = {
   value: [
     { id: 'w1', name: '<script>alert(1)</script>', description: '"><img src=x onerror=alert(1)>', locked: 1 },
@@ -38,7 +38,7 @@ export async function loadAll(page) {
 }
 
 /**
- * The third page never comes.
+ * Stops before the third page, which never arrives.
  * @param {Page} page
  */
 export async function loadSome(page) {
@@ -48,7 +48,7 @@ export async function loadSome(page) {
 }
 
 /**
- * The second call of the export waits.
+ * Stops during the export, whose second request waits.
  * @param {Page} page
  */
 export async function exportSlowly(page) {
@@ -66,7 +66,7 @@ export async function exportAll(page) {
  * @param {Page} page
  * @param {RunningDemo} demo
  */
-export async function exportInVain(page, { service }) {
+export async function failExport(page, { service }) {
   await setFault(service, { ...LISTS, fault: 'next-expired' });
   await page.getByRole('link', { name: 'CSV' }).click();
   await page.getByRole('button', { name: 'Try again' }).waitFor();
@@ -83,18 +83,18 @@ export async function waitToTryAgain(page, { service }) {
 }
 
 /**
- * Stopped, as nothing can be asked of a page that is being left; the bar stays for a while.
+ * Stops a slow navigation, because Playwright can't control a page during one. The progress bar stays visible for a while.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
-export async function goOnSlowly(page, { service }) {
+export async function followSlowly(page, { service }) {
   await setFault(service, { ...LISTS, fault: 'latency', latencyMs: 20_000 });
   await page.evaluate(`document.querySelector('a[rel="next"]').click(); setTimeout(() => stop(), 0)`);
   await page.waitForTimeout(1_000);
 }
 
 /**
- * The local service’s own page, which tells what is set.
+ * Sets a fault on the local service's page for faults.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -102,5 +102,5 @@ export async function setFaultByHand(page, { service }) {
   await page.goto(`${service}/_faults`);
   await page.getByRole('button', { name: 'Next list fails (500)' }).click();
   await page.waitForURL(`${service}/_faults#now`);
-  await page.evaluate('scrollTo(0, 0)'); // the page's beginning, not what it leads to
+  await page.evaluate('scrollTo(0, 0)'); // shows the start of the page instead of the fragment
 }

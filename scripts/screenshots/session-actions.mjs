@@ -1,4 +1,4 @@
-/** The ways to the states of a session, as a page tells of them. */
+/** Actions that lead to the states of a session on a page. */
 import { signIn } from '../running-demo.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -9,20 +9,20 @@ const SOON_MS = 100_000;
 const HOUR_MS = 3_600_000;
 
 /** @param {Page} page */
-export async function comeNearTheEnd(page) {
-  const longest = String(await page.evaluate('document.body.dataset.session'));
-  await tell(page, longest, HOUR_MS);
-  const asked = page.waitForResponse(STATUS);
+export async function approachIdleEnd(page) {
+  const expiresAt = String(await page.evaluate('document.body.dataset.session'));
+  await setStatus(page, expiresAt, HOUR_MS);
+  const checked = page.waitForResponse(STATUS);
   await page.reload();
-  await asked;
-  await tell(page, longest, SOON_MS);
-  await lookAgain(page);
+  await checked;
+  await setStatus(page, expiresAt, SOON_MS);
+  await returnToTab(page);
   await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
-  await tell(page, longest, HOUR_MS);
+  await setStatus(page, expiresAt, HOUR_MS);
 }
 
 /**
- * Begins more sign-ins than an address may, and takes that away from every state that is still to come.
+ * Begins more sign-ins than an address may. No later state can sign in.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -30,29 +30,29 @@ export async function signInTooOften(page, { address }) {
   const login = `${address}/auth/login`;
   let status = 0;
   while (status !== 429) {
-    const answer = await page.request.get(login, { maxRedirects: 0 });
-    status = answer.status();
-    await answer.dispose();
+    const response = await page.request.get(login, { maxRedirects: 0 });
+    status = response.status();
+    await response.dispose();
   }
   await page.goto(login);
 }
 
 /** @param {Page} page */
 export async function staySignedIn(page) {
-  await comeNearTheEnd(page);
+  await approachIdleEnd(page);
   await page.getByRole('button', { name: 'Stay signed in' }).click();
   await page.getByText('You are still signed in.').waitFor();
 }
 
 /** @param {Page} page */
-export async function comeNearTheLongest(page) {
-  const longest = inMs(SOON_MS);
+export async function approachExpiry(page) {
+  const expiresAt = inMs(SOON_MS);
   await page.route(page.url(), async (route) => {
     const response = await route.fetch();
-    const body = (await response.text()).replace(/data-session="[^"]*"/, `data-session="${longest}"`);
+    const body = (await response.text()).replace(/data-session="[^"]*"/, `data-session="${expiresAt}"`);
     await route.fulfill({ response, body });
   });
-  await tell(page, longest, HOUR_MS);
+  await setStatus(page, expiresAt, HOUR_MS);
   await page.reload();
   await page.getByRole('link', { name: 'Sign in again now' }).waitFor();
 }
@@ -60,19 +60,19 @@ export async function comeNearTheLongest(page) {
 /** @param {Page} page */
 export async function endSession(page) {
   await page.context().clearCookies();
-  await lookAgain(page);
+  await returnToTab(page);
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
 }
 
 /**
- * A session of its own: that of the other pictures goes on.
+ * Signs in to another session, so that the session of the other pictures stays.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
 export async function signOutInAnotherTab(page, { address }) {
-  const asked = page.waitForResponse(STATUS);
+  const checked = page.waitForResponse(STATUS);
   await signIn(page, address);
-  await asked;
+  await checked;
   const other = await page.context().newPage();
   await other.goto(`${address}/workspaces`);
   await other.getByRole('button', { name: 'Sign out' }).click();
@@ -82,23 +82,23 @@ export async function signOutInAnotherTab(page, { address }) {
 
 /** @param {Page} page */
 export async function becomeAnotherSession(page) {
-  await tell(page, inMs(HOUR_MS), HOUR_MS);
-  await lookAgain(page);
+  await setStatus(page, inMs(HOUR_MS), HOUR_MS);
+  await returnToTab(page);
   await page.getByRole('heading', { name: 'You signed in again in another tab' }).waitFor();
 }
 
 /**
- * As the browser brings a page back from before; the answer whether it may be seen never comes.
+ * Restores the page from the back-forward cache. The response with its session status never arrives.
  * @param {Page} page
  */
 export async function comeBackFromMemory(page) {
-  const asked = page.waitForResponse(STATUS);
+  const checked = page.waitForResponse(STATUS);
   await page.reload();
-  await asked;
+  await checked;
   await page.route(STATUS, () => {});
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
   await page.getByRole('heading', { name: 'Checking that you are still signed in…' }).waitFor();
-  await page.waitForTimeout(1_000); // for a moment nothing is shown
+  await page.waitForTimeout(1_000); // the page shows nothing at first
 }
 
 /** @param {Page} page */
@@ -108,16 +108,16 @@ export async function goOffline(page) {
 }
 
 /**
- * What the page is told of its session from now on.
+ * Sets the responses of GET /auth/session from now on.
  * @param {Page} page
- * @param {string} longest When it ends whatever is done (ISO 8601), which is its name to the page.
- * @param {number} idleMs How long it lasts unless it is used.
+ * @param {string} expiresAt ISO 8601; the page identifies its session by it.
+ * @param {number} idleMs The time until an unused session expires.
  */
-async function tell(page, longest, idleMs) {
+async function setStatus(page, expiresAt, idleMs) {
   await page.unroute(STATUS);
   await page.route(STATUS, async (route) => {
-    const answer = { signedIn: true, expiresAt: longest, idleExpiresAt: inMs(idleMs), scopes: [] };
-    await route.fulfill({ json: answer });
+    const json = { signedIn: true, expiresAt, idleExpiresAt: inMs(idleMs), scopes: [] };
+    await route.fulfill({ json });
   });
 }
 
@@ -125,11 +125,11 @@ async function tell(page, longest, idleMs) {
 const inMs = (ms) => new Date(Date.now() + ms).toISOString();
 
 /**
- * Comes back to the tab, which asks about its session.
+ * Returns to the tab, which then checks its session.
  * @param {Page} page
  */
-async function lookAgain(page) {
-  const asked = page.waitForResponse(STATUS);
+async function returnToTab(page) {
+  const checked = page.waitForResponse(STATUS);
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-  await asked;
+  await checked;
 }

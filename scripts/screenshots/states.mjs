@@ -4,19 +4,19 @@ import * as lists from './list-actions.mjs';
 import * as sessions from './session-actions.mjs';
 
 /**
- * A page, or a state of one: a line of the table below.
+ * A page or one of its states.
  * @typedef {object} State
- * @property {string} name Its pictures are named for it.
- * @property {string} [path] Below Cloakroom's origin; where there is none, `act` goes there.
+ * @property {string} name Begins the names of its pictures.
+ * @property {string} [path] On Cloakroom's origin. Without it `act` opens the page.
  * @property {boolean} [signedOut]
- * @property {boolean} [javaScript] Whether it is on; it is, unless told.
+ * @property {boolean} [javaScript] By default true.
  * @property {Readonly<Record<string, unknown>>} [fault] Of the local service, set before the page is opened.
  * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
- *   What a person does on the page, until the state is there.
- * @property {readonly import('./looks.mjs').LookName[]} [looks] Where not all are wanted, or it does not last for them.
- * @property {string} [about] A selector of what it is about, where that is not in sight on every screen.
- * @property {boolean} [whole] The whole page, not just what a screen shows of it.
- * @property {string} [docs] The name of its first picture among those of the documentation.
+ *   Actions of a user that lead to the state.
+ * @property {readonly import('./looks.mjs').LookName[]} [looks] By default all. A short-lived state has fewer.
+ * @property {string} [about] The selector of an element to scroll to.
+ * @property {boolean} [whole] Whether pictures show the whole page, and not one screen.
+ * @property {string} [docs] The name of its first picture in docs/images.
  */
 
 const INSIDE = '/workspaces/workspace5733149';
@@ -29,7 +29,7 @@ export const STATES = [
   { name: 'landing', path: '/', signedOut: true, whole: true },
   { name: 'no-such-page-signed-out', path: '/nowhere', signedOut: true },
   { name: 'access-denied', signedOut: true, act: async (page, { address }) => signIn(page, address, 'Deny') },
-  { name: 'sign-in-that-nobody-began', path: '/auth/callback?state=x&code=y', signedOut: true },
+  { name: 'sign-in-not-started', path: '/auth/callback?state=x&code=y', signedOut: true },
 
   { name: 'workspaces', path: '/workspaces', docs: 'workspaces' },
   { name: 'page-2', path: '/workspaces?limit=10&page=2', whole: true },
@@ -58,7 +58,7 @@ export const STATES = [
     about: EXPORTS,
   },
   { name: 'export-done', path: '/workspaces', act: lists.exportAll, about: EXPORTS },
-  { name: 'export-broke-off', path: '/workspaces', act: lists.exportInVain, about: EXPORTS },
+  { name: 'export-broke-off', path: '/workspaces', act: lists.failExport, about: EXPORTS },
 
   { name: 'inside-a-workspace', path: INSIDE, act: lists.openDetails, docs: 'workspace' },
   { name: 'about-a-workspace', path: `${INSIDE}?back=page%3D3`, act: lists.openAbout },
@@ -74,17 +74,17 @@ export const STATES = [
     fault: { route: 'workspaces', fault: 'status', status: 500 },
   },
   { name: 'service-refuses', path: '/workspaces', fault: { ...EVERY_LIST, status: 403 } },
-  { name: 'service-away', path: '/workspaces', fault: { route: 'workspaces', fault: 'reset-before' } },
+  { name: 'service-unreachable', path: '/workspaces', fault: { route: 'workspaces', fault: 'reset-before' } },
   {
     name: 'too-many-requests',
     path: '/workspaces?page=2',
     fault: { route: 'workspaces', fault: 'rate-limit', retryAfter: 72 },
   },
   { name: 'try-again-now', path: '/workspaces?page=2', act: lists.waitToTryAgain },
-  { name: 'slow-page', path: '/workspaces', act: lists.goOnSlowly },
+  { name: 'slow-page', path: '/workspaces', act: lists.followSlowly },
 
-  { name: 'session-about-to-end', path: '/workspaces', act: sessions.comeNearTheEnd },
-  { name: 'session-at-its-longest', path: '/workspaces', act: sessions.comeNearTheLongest },
+  { name: 'session-about-to-end', path: '/workspaces', act: sessions.approachIdleEnd },
+  { name: 'session-at-its-longest', path: '/workspaces', act: sessions.approachExpiry },
   {
     name: 'still-signed-in',
     path: '/workspaces',
@@ -98,8 +98,8 @@ export const STATES = [
   { name: 'offline', path: '/workspaces', act: sessions.goOffline },
 
   { name: 'console', path: '/console', whole: true },
-  { name: 'console-call', path: '/console', act: consoles.sendFirst },
-  { name: 'console-call-whole', path: '/console', act: consoles.sendFirst, whole: true, docs: 'console' },
+  { name: 'console-response', path: '/console', act: consoles.sendFirst },
+  { name: 'console-response-whole', path: '/console', act: consoles.sendFirst, whole: true, docs: 'console' },
   { name: 'console-headers', path: '/console', act: consoles.showHeaders, whole: true },
   { name: 'console-faults', path: '/console', act: consoles.composeFaults, whole: true },
   { name: 'console-refused', path: '/console', act: consoles.send('/api/private/v1/keys'), whole: true },
@@ -111,7 +111,7 @@ export const STATES = [
     act: consoles.sendFirst,
     whole: true,
   },
-  { name: 'console-renewed', path: '/console', act: consoles.sendRenewed, whole: true },
+  { name: 'console-refreshed', path: '/console', act: consoles.sendRefreshed, whole: true },
   { name: 'console-signed-out', path: '/console', act: consoles.sendSignedOut, whole: true },
   {
     name: 'console-hostile-json',
@@ -128,6 +128,6 @@ export const STATES = [
 
   { name: 'faults-of-the-local-service', signedOut: true, act: lists.setFaultByHand, docs: 'faults' },
 
-  // The last: nobody can sign in after it.
+  // It comes last, because no later state could sign in.
   { name: 'too-many-sign-ins', signedOut: true, act: sessions.signInTooOften },
 ];
