@@ -28,8 +28,8 @@ interface AuthorizationParts {
 }
 
 /**
- * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the very
- * same address. Every step therefore checks the whole request again, and nothing has to be kept in between.
+ * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the same
+ * address with its query, so that every step checks the whole request again and no state is kept between the steps.
  */
 export function authorizationEndpoint(parts: AuthorizationParts, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -64,7 +64,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
     const formToken = form.get('form_token') ?? '';
     const step = hasRepeatedName(form) ? '' : (form.get('step') ?? '');
     if (!isFormTokenOf(formToken, browser.secret, rawQuery(req))) {
-      // Another tab of this browser has signed in since this one showed its form. Go on to the consent page.
+      // Another tab of this browser has signed in since. Go on to the consent page.
       if (step === 'sign-in' && browser.account !== undefined) redirect(res, address);
       else res.status(403).send(parts.pages.staleForm(address));
       return;
@@ -99,7 +99,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
   };
 }
 
-/** The address that every form of this request is posted to, and that shows the next one. */
+/** The address of this request's forms, which also shows the next one. */
 function addressOf(req: Request): string {
   return `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
 }

@@ -4,17 +4,17 @@ import { hasRepeatedName, parseParameters } from './request-parameters.ts';
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  /** As the request's address has it, in its encoding. */
+  /** In the encoding of the request. */
   readonly rawState?: string;
   /** S256 (RFC 7636 §4.2). */
   readonly codeChallenge?: string;
 }
 
-/** What the authorization endpoint may do with a request. */
+/** How the authorization endpoint responds to a request. */
 type AuthorizationCheck =
-  /** No redirect target can be trusted, so the user sees the error. */
+  /** The redirect URI cannot be trusted, so the user sees the error. */
   | { readonly kind: 'untrusted'; readonly detail: string }
-  /** The client made a mistake: `location` takes error, error_description and state to it. */
+  /** The client made a mistake. The redirect to `location` tells it the error, with its state. */
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 
@@ -70,7 +70,7 @@ export function toCallback(
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}${state}`;
 }
 
-/** Finds the state as it came. Decoding and encoding would change bytes that are not UTF-8. */
+/** Finds the state without decoding it, which would change bytes that are not UTF-8. */
 function findRawState(rawQuery: string): string | undefined {
   const [state, ...more] = rawQuery.split('&').filter((pair) => parseParameters(pair).has('state'));
   return more.length > 0 ? undefined : /=(.+)$/s.exec(state ?? '')?.[1];

@@ -20,8 +20,8 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites what clients in the wild send into what the
- * interface requires. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is a
+ * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites the requests of common clients into those of the
+ * interface. The strict endpoints then check them by all their rules and know nothing of this mode. `errors` is a
  * tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
@@ -85,15 +85,17 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
   ] as const) {
     const inForm = form.get(name);
     if (inForm && inForm !== value)
-      throw new InvalidRequestError(`The Authorization header and the body have another ${name} each.`);
+      throw new InvalidRequestError(
+        `The Authorization header and the body have different values for ${name}.`,
+      );
     if (!inForm) form.set(name, value);
   }
   delete req.headers.authorization;
 }
 
 /**
- * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 wants id and secret form-encoded in it, which many clients do not
- * do. The reading that is the registered app's wins.
+ * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding of id and secret, which many clients leave
+ * out. If the credentials are those of the registered app without decoding, they are taken as they are.
  */
 function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
   const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];

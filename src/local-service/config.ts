@@ -5,7 +5,7 @@ import { DEMO_CLIENT, boolean, host, integer, list, variables } from '../config/
 
 const MONTH_SECONDS = 30 * 86_400;
 
-/** What each variable of the service may hold, with its default. */
+/** The valid values and the default of each variable of the service. */
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
   /** 0 picks a free port. */
@@ -14,7 +14,7 @@ export const localServiceVariables = {
   LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_CLIENT.secret),
   /** Compared character by character. */
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
-  /** What the app may request; case-sensitive. */
+  /** The scopes that the app may request; case-sensitive. */
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
@@ -22,7 +22,7 @@ export const localServiceVariables = {
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
   /** Whether a refresh also returns a new refresh token and revokes the old one. */
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
-  /** Whether the service also accepts what clients in the wild send beyond the interface. */
+  /** Whether the service also accepts what common clients send beyond the interface. */
   LOCAL_SERVICE_COMPAT: boolean().default(false),
   /** Whether clients on the same machine can set faults at `/_faults`. */
   LOCAL_SERVICE_FAULTS: boolean().default(false),

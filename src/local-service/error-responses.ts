@@ -12,7 +12,7 @@ export class ServiceError extends Error {
   /** One of the API's codes. */
   readonly code: string;
   readonly title: string;
-  /** What the client reads: the `message` of the API, or a line on a page. */
+  /** The `message` of an API error, or a line on a page. */
   readonly detail: string;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -67,7 +67,7 @@ export function refuseMethod(allowed: string): RequestHandler {
   };
 }
 
-/** Responds with 404 to every path that no route has taken. */
+/** Responds with 404 to every path without a route. */
 export function refusePath(): RequestHandler {
   return () => {
     throw new ServiceError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
@@ -75,8 +75,8 @@ export function refusePath(): RequestHandler {
 }
 
 /**
- * Turns any error into one that this service may show, and passes it to `send`. A failure of Redis is a 503 with `Retry-After`.
- * An unknown error is a 500 that reveals nothing of its cause; the log has the cause.
+ * Turns any error into a ServiceError and passes it to `send`. A failure of Redis is a 503 with `Retry-After`. An unknown error
+ * is a 500 that does not show its cause; the log has it.
  */
 function errorHandler(
   log: Logger,
@@ -85,7 +85,7 @@ function errorHandler(
   return (error: unknown, req, res, next) => {
     const serviceError = toServiceError(error);
     if (serviceError.status >= 500) {
-      const cause = error instanceof StoreUnavailableError ? error.cause : error; // its message speaks of sessions
+      const cause = error instanceof StoreUnavailableError ? error.cause : error; // its message is about sessions
       log.error({ requestId: requestId(res), err: cause }, 'request failed');
     }
     if (res.headersSent) next(error);
@@ -103,7 +103,7 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   if (status === 413) {
-    const title = `The body is larger than the ${LARGEST_BODY} that are taken`;
+    const title = `The body is larger than ${LARGEST_BODY}`;
     return new ServiceError(413, 'REQUEST_TOO_LARGE', title);
   }
   if (status >= 400 && status < 500)

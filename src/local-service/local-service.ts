@@ -94,7 +94,7 @@ export async function serve(listener: RequestListener, bound: BoundPort): Promis
       const timeout = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timeout);
-      server.closeAllConnections(); // close() does not wait for connections from before the server was up
+      server.closeAllConnections(); // close() ignores connections that came before the server took over the port
     },
   };
 }

@@ -38,8 +38,8 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
  * Creates the model of @node-oauth/oauth2-server for one token request. The library runs the steps of the two grants. The model
- * brings the store, and first refuses whatever the library would refuse too late or with another error than the interface's.
- * Rejects with StoreUnavailableError while Redis is down.
+ * provides the store, and makes the checks that the library makes too late or with another error than the interface's. Rejects
+ * with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
   registered: RegisteredClient,
@@ -49,10 +49,10 @@ export function createOAuthModel(
 ): Model {
   const client: OAuth2Server.Client = { id: registered.clientId, grants: GRANT_TYPES };
 
-  /** Checks that the grant behind a code or refresh token still stands and belongs to this app. */
+  /** Checks that the grant of a code or refresh token was not revoked and belongs to this app. */
   const requireGrant = async (grantId: string): Promise<void> => {
     const grant = await store.grants.find(grantId);
-    if (grant === undefined) throw new InvalidGrantError('What the user allowed was revoked.');
+    if (grant === undefined) throw new InvalidGrantError('The grant was revoked.');
     if (grant.clientId !== registered.clientId)
       throw new InvalidGrantError('It was issued to another client.');
   };
@@ -60,7 +60,7 @@ export function createOAuthModel(
   /** Revokes the grant of a replayed code (RFC 6749 §4.1.2). A code that two parties know may have been stolen. */
   const revokeReplayed = async ({ grantId }: CodeRecord): Promise<Error> => {
     await store.grants.revoke(grantId);
-    return new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
+    return new InvalidGrantError('The authorization code was already used. Its tokens are revoked.');
   };
 
   return {

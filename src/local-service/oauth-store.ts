@@ -4,21 +4,21 @@ import { newSecret, secretKey, storeKey } from './secrets.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Used codes and expired tokens stay known for this long, so that their errors can say "used" or "expired". */
+/** Used codes and expired tokens stay in Redis for this long, so that their errors can say "used" or "expired". */
 const REMEMBER_SECONDS = DAY_SECONDS;
 
 /** A refresh token, and the grant behind it, ends after this long without use. */
 export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
 
-/** What a user allowed the app. Codes and tokens point at their grant, so that revoking it ends them all at once. */
+/** A user's consent. Codes and tokens refer to their grant, so that revoking it ends them all at once. */
 export interface Grant {
-  /** The app that the user allowed. Another app's codes and tokens never belong to this grant (interface, section 7). */
+  /** The app that the user allowed; a code or token of another app is `invalid_grant` (interface, section 7). */
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
 }
 
-/** What an authorization code stands for (RFC 6749 §4.1.2). */
+/** The record of an authorization code (RFC 6749 §4.1.2). */
 export interface CodeRecord {
   readonly grantId: string;
   readonly redirectUri: string;
@@ -37,11 +37,11 @@ interface AccessTokenRecord {
 
 interface RefreshTokenRecord {
   readonly grantId: string;
-  /** Milliseconds since the epoch; every use moves it on. */
+  /** Milliseconds since the epoch; every use extends it. */
   readonly idleUntil: number;
 }
 
-/** What the service knows of an access token that came with a request. */
+/** The state of an access token that came with a request. */
 type AccessTokenCheck =
   { readonly state: 'valid'; readonly grant: Grant } | { readonly state: 'expired' | 'revoked' | 'unknown' };
 
@@ -104,7 +104,7 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
     isUsed: async (code: string) => (await fromStore(redis.exists(usedKey(code)))) === 1,
     /** Uses the code up. Resolves to true for exactly one caller, over any number of processes. */
     async use(code: string): Promise<boolean> {
-      // This key outlives the record. Otherwise a used code could look unused for a moment.
+      // This key outlives the record, so that a used code never looks unused.
       const seconds = codeSeconds + 2 * REMEMBER_SECONDS;
       return (await fromStore(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
     },

@@ -40,7 +40,7 @@ export function createPages(
       render('local-service/error', {
         title: 'The app sent you here with a faulty request',
         detail,
-        hint: 'You were not sent back to it: where it wants you to go can’t be trusted.',
+        hint: 'You were not sent back to the app, because the address in the request can’t be trusted.',
       }),
     staleForm: (address: string) =>
       render('local-service/error', {
@@ -52,7 +52,7 @@ export function createPages(
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
-        detail: 'Neither of the buttons came with the form, or both did.',
+        detail: 'The form came with neither button, or with both.',
         link: { href: address, label: 'Choose again' },
       }),
     /** `retryAt` is the address to try again, if that may help. */
@@ -67,7 +67,7 @@ export function createPages(
   };
 }
 
-/** The public service names some resources in the singular and some in the plural. People own several. */
+/** Resources that scopes name in the singular. The public service's scopes name some in the plural. */
 const SINGULAR = new Set(['workspace', 'room', 'mural', 'template', 'user']);
 
 /** Says what a scope of the form `resource:read` or `resource:write` lets the app do. */

@@ -26,10 +26,10 @@ export interface Items<Item> {
   at(index: number): Item;
 }
 
-/** Cuts the page that the query requests out of a list, by the rules of interface 4.5. */
+/** Resolves to the page of the list that the query requests, by the rules of interface 4.5. */
 export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
 
-/** What a cursor, the value of `next`, says to this service alone. */
+/** The content of a cursor, the value of `next`, which only this service can decrypt. */
 interface Cursor {
   readonly list: string;
   readonly userId: string;
@@ -111,7 +111,7 @@ async function cursorKey(redis: RedisClient): Promise<Buffer> {
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
 
-/** Encrypts with AES-256-GCM, so that a cursor reveals nothing and no other party can make or alter one. */
+/** Encrypts with AES-256-GCM, so that clients can neither read nor make a cursor. */
 function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -122,7 +122,7 @@ function encrypt(text: string, key: Buffer): string {
 function decrypt(cursor: string, key: Buffer): string | undefined {
   if (cursor.length > LONGEST_CURSOR || !/^[A-Za-z0-9_-]+$/.test(cursor)) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');
-  // The decoder ignores stray last bits. Accept only the spelling that was issued.
+  // The decoder ignores unused bits at the end. Accept only the spelling that was issued.
   if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

@@ -59,7 +59,7 @@ describe('a program at /_faults', () => {
     ['route=workspace&fault=next-expired', /route must be one of/],
     ['route=token&route=rooms&fault=cut', /each field once/],
     [[], /JSON object/],
-    [{ route: 'token', fault: 'cut', calls: true }, /texts and numbers/],
+    [{ route: 'token', fault: 'cut', calls: true }, /strings and numbers/],
   ];
   test.each(refused)('learns what is wrong with %j', async (fields, problem) => {
     const res = await post(fields);
@@ -107,8 +107,8 @@ describe('a browser at /_faults', () => {
     const posted = await inBrowser(post(form)).expect(303);
     expect(posted.get('location')).toBe('/_faults#now');
     const { text } = await inBrowser(request(service).get('/_faults'));
-    expect(text).toContain('A status of your own, 418');
-    expect(text).toContain('1 more call<');
+    expect(text).toContain('A status that you choose, 418');
+    expect(text).toContain('1 more request<');
     expect(text).toContain('aria-label="Clear: Murals of a workspace"');
   });
 

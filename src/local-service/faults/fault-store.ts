@@ -12,7 +12,7 @@ import {
 /** A fault that requests still meet. */
 export interface ActiveFault {
   readonly fault: Fault;
-  /** Undefined for a fault that lasts until it is cleared. */
+  /** Absent for a fault that lasts until it is cleared. */
   readonly callsLeft?: number;
 }
 
@@ -20,12 +20,12 @@ export type FaultStore = ReturnType<typeof createFaultStore>;
 
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
-/** A fault that is not cleared ends after a day. */
+/** The life of a fault that is not cleared: a day. */
 const FAULT_SECONDS = 86_400;
 
 /**
- * Counts a request off, unless the fault was replaced since it was read. Deletes the fault with its last request. A fault
- * without a number of requests starts at 0 and so never gets back to 0.
+ * Counts a request, unless the fault was replaced since it was read. The last request deletes the fault. A fault without a
+ * number of requests starts at 0 and never reaches 0 again.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -33,7 +33,7 @@ const COUNT_OFF = `
   return 1`;
 
 /**
- * Keeps the faults in Redis, so that over any number of processes exactly the given number of requests meet one. Every method
+ * Keeps the faults in Redis, so that exactly the given number of requests meet one, over any number of processes. Every method
  * rejects with StoreUnavailableError while Redis is down.
  */
 export function createFaultStore(redis: RedisClient) {

@@ -22,19 +22,19 @@ const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What goes wrong with the requests of a route. */
+/** A fault that the requests of a route meet. */
 export type Fault = Readonly<ReturnType<typeof toFault>>;
 
 /** The fields of a form or a JSON object that set or clear a fault, by name. */
 export type FaultFields = Readonly<Record<string, string>>;
 
-/** What a request to `/_faults` requests. */
+/** The change that a request to `/_faults` makes. */
 type FaultCommand =
   | { readonly kind: 'set'; readonly fault: Fault }
   /** Without a route: every fault. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
-/** What is wrong with a field; the text begins with its name. */
+/** A problem with a field; the text begins with its name. */
 export interface FaultProblem {
   /** Absent if the problem is not about one field. */
   readonly field?: string;
@@ -48,7 +48,7 @@ interface FaultRules {
   /** The fields that no other fault takes. */
   readonly fields?: readonly string[];
   readonly required?: readonly string[];
-  /** The routes on which the fault means something; absent for all. */
+  /** The routes on which the fault has an effect; absent for all. */
   readonly routes?: readonly FaultTarget[];
 }
 
@@ -71,7 +71,7 @@ const FIELDS = z.strictObject({
   fault: oneOf([...FAULT_KINDS, 'none']),
   /** How many requests meet the fault; undefined means all, until it is cleared. */
   calls: integer(1, 1_000_000).optional(),
-  /** The time that passes before anything else. */
+  /** Milliseconds of delay before anything else happens. */
   latencyMs: integer(0, 120_000).optional(),
   status: integer(200, 599).optional(),
   body: z.string().optional(),
@@ -100,8 +100,8 @@ export function withoutOtherFields(fields: FaultFields): FaultFields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
 }
 
-/** Whether a fault of this kind means anything on a route. */
-export function isKindOf(route: FaultTarget, kind: FaultKind): boolean {
+/** Whether a fault of this kind has an effect on a route. */
+export function hasEffectOn(route: FaultTarget, kind: FaultKind): boolean {
   return FAULT_RULES[kind].routes?.includes(route) !== false;
 }
 
@@ -125,7 +125,7 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   }
   const route = FAULT_TARGETS.find((one) => one === fields['route']);
   if (route !== undefined && routes?.includes(route) === false) {
-    const text = `route must be one of ${routes.join(', ')}: elsewhere ${kind} means nothing`;
+    const text = `route must be one of ${routes.join(', ')}: on other routes ${kind} has no effect`;
     yield { field: 'route', text };
   }
 }

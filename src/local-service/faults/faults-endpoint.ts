@@ -56,7 +56,7 @@ function errorsByAccept(errors: ErrorHandlers): express.ErrorRequestHandler {
   };
 }
 
-/** A client that accepts anything gets JSON: it is a program. */
+/** Whether the client prefers HTML. A client that accepts anything is a program and gets JSON. */
 function wantsPage(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }
@@ -67,8 +67,8 @@ const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * Refuses every request that does not come from this machine itself. It may come from another host, through a proxy that says
- * so, or from a page that reaches this service under a name of its own (DNS rebinding).
+ * Refuses every request of another machine: directly, through a proxy that adds its header, or from a page that has bound its
+ * own host name to this machine's address (DNS rebinding).
  */
 const requireLoopback: RequestHandler = (req, _res, next) => {
   const host = hostOf(req);
@@ -77,11 +77,12 @@ const requireLoopback: RequestHandler = (req, _res, next) => {
     !Object.keys(req.headers).some((name) => PROXY_HEADER.test(name)) &&
     HOST.test(host) &&
     isLoopback(`http://${host}`);
-  if (!isLocal) throw new ServiceError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
+  if (!isLocal)
+    throw new ServiceError(403, 'LOOPBACK_ONLY', 'Only clients on this machine may use this path');
   next();
 };
 
-/** Refuses a change that comes from a page of another origin. A link from anywhere may lead here and changes nothing. */
+/** Refuses a change that comes from a page of another origin. GET changes nothing, so links from other sites may lead here. */
 const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
   const isSafe = method === 'GET' || method === 'HEAD';
   // Every browser sends one of the two headers with a request that changes something.
@@ -97,7 +98,7 @@ async function showFaults(faults: FaultStore, page: FaultsPage, req: Request, re
   else res.json({ faults: active.map(toJson) });
 }
 
-const NOT_FIELDS = 'the body must be a form or a JSON object of texts and numbers, each field once';
+const NOT_FIELDS = 'the body must be a form or a JSON object of strings and numbers, each field once';
 
 function changeFaults(
   faults: FaultStore,

@@ -18,37 +18,37 @@ const ROUTE_LABELS: Readonly<Record<FaultTarget, string>> = {
   workspace: 'One workspace',
   rooms: 'Rooms of a workspace',
   murals: 'Murals of a workspace',
-  any: 'Everything without a fault of its own',
+  any: 'Every route without its own fault',
 };
 
 const KIND_LABELS: Readonly<Record<FaultKind, string>> = {
-  latency: 'Late, and nothing else',
-  status: 'A status of your own',
+  latency: 'Delay only',
+  status: 'A status that you choose',
   'rate-limit': '429, rate limit reached',
-  'reset-before': 'Connection reset, nothing was done',
-  'reset-after': 'Connection reset after the work was done',
+  'reset-before': 'Connection reset before the work',
+  'reset-after': 'Connection reset after the work',
   cut: 'Response cut off in the middle',
   'access-token-revoked': 'Access token revoked, for good',
   'grant-revoked': 'All tokens of the session revoked, for good',
-  'next-expired': 'The call’s next token has expired',
+  'next-expired': 'Next token of the request expired',
 };
 
-/** The faults that developers set most often, with one click each. The form begins with the first. */
+/** The faults that developers set most often, one button each. The form starts with the first. */
 const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }[] = [
   {
     label: 'Next list fails (500)',
     fields: { route: 'workspaces', fault: 'status', status: '500', calls: '1' },
   },
   { label: 'Next list is cut off', fields: { route: 'workspaces', fault: 'cut', calls: '1' } },
-  { label: 'Everything 2 s late', fields: { route: 'any', fault: 'latency', latencyMs: '2000' } },
-  { label: 'Next call ends the session', fields: { route: 'any', fault: 'grant-revoked', calls: '1' } },
+  { label: 'Delay everything by 2 s', fields: { route: 'any', fault: 'latency', latencyMs: '2000' } },
+  { label: 'Next request ends the session', fields: { route: 'any', fault: 'grant-revoked', calls: '1' } },
 ];
 
 type FieldRow = readonly [name: string, label: string, placeholder: string];
 
 const COMMON_FIELDS: readonly FieldRow[] = [
-  ['calls', 'For how many calls', 'all, until cleared'],
-  ['latencyMs', 'Late by, in ms', 'not late'],
+  ['calls', 'For how many requests', 'all, until cleared'],
+  ['latencyMs', 'Delay, in ms', 'no delay'],
 ];
 const STATUS_FIELDS: readonly FieldRow[] = [
   ['status', 'Status', '200 to 599'],
@@ -110,7 +110,7 @@ function describeFault({ fault, callsLeft }: ActiveFault) {
     where: ROUTE_LABELS[fault.route],
     what: [KIND_LABELS[fault.kind], ...details].join(', '),
     ...(fault.kind === 'status' && fault.body !== undefined && { body: excerptOf(fault.body) }),
-    until: left === undefined ? 'until cleared' : `${left} more ${callsLeft === 1 ? 'call' : 'calls'}`,
+    until: left === undefined ? 'until cleared' : `${left} more ${callsLeft === 1 ? 'request' : 'requests'}`,
   };
 }
 

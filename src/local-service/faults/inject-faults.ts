@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import { requestId } from '../../http/request-context.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -9,7 +10,7 @@ import type { OAuthStore } from '../oauth-store.ts';
 import { expiredCursor } from '../pagination.ts';
 import { formFields, queryParameters, readForm } from '../request-parameters.ts';
 import { TOKEN_PATH } from '../token-endpoint.ts';
-import { isKindOf, type Fault, type FaultRoute } from './fault.ts';
+import { hasEffectOn, type Fault, type FaultRoute } from './fault.ts';
 import type { FaultStore } from './fault-store.ts';
 
 const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]])[] = [
@@ -23,7 +24,7 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
 
 /**
  * LOCAL_SERVICE_FAULTS, as a router in front of the endpoints: applies the faults that were set at `/_faults`. The endpoints
- * know nothing of it. While Redis is down, it responds with the error that the endpoint would give.
+ * know nothing of it. While Redis is down, requests get the endpoint's own error.
  */
 export function injectFaults(
   faults: FaultStore,
@@ -56,7 +57,7 @@ function routeOf({ method, path }: Request): FaultRoute | undefined {
   return ROUTES.find(([, pattern, methods]) => methods.includes(method) && pattern.test(path))?.[0];
 }
 
-/** Whether the fault means anything to this request. A fault of `any` also reaches routes on which it means nothing. */
+/** Whether the fault has an effect on this request. A fault of `any` also reaches routes on which it has none. */
 async function appliesTo(
   fault: Fault,
   route: FaultRoute,
@@ -64,7 +65,7 @@ async function appliesTo(
   res: Response,
   store: OAuthStore,
 ): Promise<boolean> {
-  if (!isKindOf(route, fault.kind)) return false;
+  if (!hasEffectOn(route, fault.kind)) return false;
   if (fault.kind === 'next-expired') return queryParameters(req).has('next');
   if (fault.kind === 'access-token-revoked')
     return (await store.accessTokens.grantOf(bearerTokenOf(req) ?? '')) !== undefined;
@@ -73,23 +74,14 @@ async function appliesTo(
   return (await findGrant(req, store)) !== undefined;
 }
 
-const readBody = readForm();
+/** Reads the form before the endpoint does. The endpoint then finds it read. */
+const readFormNow = promisify<Request, Response>(readForm());
 
-/** Reads the form before the endpoint would. The endpoint then finds it read. */
-async function readFormNow(req: Request, res: Response): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    readBody(req, res, (error?: unknown) => {
-      if (error === undefined) resolve();
-      else reject(error instanceof Error ? error : new Error('the form can’t be read'));
-    });
-  });
-}
-
-/** Waits; resolves to false if the client disconnected. */
+/** Waits for so many milliseconds. Resolves to false at once if the client disconnects. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // The client may have disconnected during the look-up. Watch the socket, because of pipelined responses Node emits `close`
-  // only for the active one.
+  // The client may have disconnected while the fault was looked up. Watch the socket: Node emits `close` on one response of a
+  // pipeline only.
   if (socket.destroyed) return false;
   const disconnected = new AbortController();
   const abort = () => disconnected.abort();

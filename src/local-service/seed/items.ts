@@ -84,7 +84,7 @@ function muralAt(workspace: Workspace, id: string, roomId: number, index: number
   };
 }
 
-/** A little over a day after the item before it, so that no two items of a workspace share the moment. */
+/** More than a day after the item before it, so that no two items of a workspace have the same time. */
 function createdOn(workspace: Workspace, index: number): number {
   return workspace.createdOn + (index + 1) * DAY + mix(workspace.id, `item-${index}`, 1_000) * MINUTE;
 }

@@ -14,7 +14,7 @@ const FIRST_CREATED = Date.UTC(2018, 2, 5, 9);
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** Makes up workspaces: `demoCount` for `demo`, a few others for `guest`. */
+/** Creates the workspaces of the accounts: `demoCount` for `demo`, a few others for `guest`. */
 export function createSeedWorkspaces(demoCount: number) {
   const ofUser = new Map([
     ['demo', toRange(0, demoCount)],
@@ -73,7 +73,7 @@ function toId(index: number): string {
 
 /**
  * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone (FNV-1a, then the final mix of
- * MurmurHash3). The same workspace so has the same rooms in every process and after every restart.
+ * MurmurHash3), so that a workspace has the same rooms in every process and after every restart.
  */
 export function mix(seed: number | string, purpose: string, bound: number): number {
   let hash = 0x811c9dc5;
