@@ -6,6 +6,7 @@ import { createTokenProvider } from '../../../../src/oauth/refresh/token-provide
 import { redisReady } from '../../../../src/redis/client.ts';
 import { createServices, type Services } from '../../../../src/services.ts';
 import type { Session } from '../../../../src/session/record.ts';
+import { keyBesideSession } from '../../../../src/session/store.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../../support/constants.ts';
 import { sendJson, tokenRequests, type Interceptor } from '../../../support/test-app.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -373,10 +374,14 @@ test.each([
   ['successful refresh releases its lock', { access_token: 'refreshed-1' }, 'release'],
 ])('a %s', async (_what, granted, expected) => {
   const finished: string[] = [];
+  const record = (how: 'release' | 'coolDown', lock: HeldLock) => async () => {
+    finished.push(how);
+    await lock[how]();
+  };
   await using tokens = providerWith((lock) => ({
     ...lock,
-    release: async () => void finished.push('release'),
-    coolDown: async () => void finished.push('coolDown'),
+    release: record('release', lock),
+    coolDown: record('coolDown', lock),
   }));
   testApp.intercept = service({ grants: () => granted });
   const { id } = await testApp.createSession(EXPIRED);
@@ -401,8 +406,8 @@ test('of a hundred sessions whose tokens have expired, a process refreshes at mo
     served += 1;
   });
   // All hold their locks: those that send no token request wait for a slot.
-  const locks = async () => testApp.redis.keys('cloakroom:refresh-lock:*');
-  await eventually(async () => held.length >= 32 && (await locks()).length === sessions.length);
+  const locks = sessions.map(({ id }) => keyBesideSession('cloakroom:', 'refresh-lock', id));
+  await eventually(async () => held.length >= 32 && (await testApp.redis.exists(...locks)) === locks.length);
   await eventually(async () => {
     for (const respond of held.splice(0)) respond();
     return served === 100;
