@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { bytesSent, discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
+import { abortResponse } from './problem.ts';
 
 /** After an early response the server reads the rest of a body up to this size: cheaper than a new connection. */
 const SMALL_BODY_BYTES = 64 * 1024;
@@ -50,6 +51,7 @@ export class Connection {
     this.#lingerMs = lingerMs;
     replaceDestroySoon(socket, () => this.close());
     filterRequests(socket, () => this.#acceptsRequest());
+    socket.prependOnceListener('end', () => this.#abortUnfinished());
     socket.once('close', () => clearTimeout(this.#lingerTimer));
   }
 
@@ -178,6 +180,15 @@ export class Connection {
     req.once('end', () => {
       res.shouldKeepAlive = keepAlive && this.#drain === null && this.#state === 'responding';
     });
+  }
+
+  /**
+   * Aborts a response that is not finished once the client has closed its side. Node ends our side then, and an HTTP/1.0 client
+   * would take the part that it has for the whole.
+   */
+  #abortUnfinished(): void {
+    const response = this.#response;
+    if (response?.headersSent === true && !response.writableEnded) abortResponse(response);
   }
 
   #endRequest(req: IncomingMessage): void {

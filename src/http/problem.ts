@@ -33,10 +33,11 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
 }
 
 /**
- * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no chunks,
- * so that only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
+ * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no chunks:
+ * only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
-  if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
+  // Node can't reset a socket whose end is being sent, and would never close it.
+  if (res.req.httpVersion === '1.0' && res.socket?.writableEnded === false) res.socket.resetAndDestroy();
   res.destroy();
 }

@@ -15,6 +15,8 @@ export interface ShutdownOptions {
 const ACCEPTING_PART = 1 / 3;
 /** A closing connection waits no longer than this for the client, or half of the drain. */
 const LINGER_MS = 2_000;
+/** A socket that is destroyed closes at once. A drain ends even if Node never closes one. */
+const DESTROY_MS = 1_000;
 /** A client that checks readiness less often than this is not a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;
 
@@ -83,7 +85,7 @@ export class Shutdown {
     const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
     // Handlers learn that their client has disconnected before their dependencies are closed.
     for (const { socket } of connections) socket.destroy();
-    await closed;
+    await settlesWithin(closed, DESTROY_MS);
     await immediate();
     return inTime;
   }

@@ -136,6 +136,15 @@ test('bytes behind a request that says `Connection: close` do not cost it its re
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });
 
+test('an HTTP/1.0 client that closes its side gets no part of a response that looks whole', async () => {
+  testApp.intercept = (_req, res) => res.write('half') || true;
+  const { client } = await openWatched();
+  client.socket.write(request('GET', API, `Cookie: ${cookie}`).replace('1.1', '1.0'));
+  await client.until('half');
+  client.socket.end();
+  expect(await client.over).toBe('ECONNRESET');
+});
+
 interface LogLine {
   readonly level: string;
   readonly path?: string;

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { HttpServer } from '../../../src/http/http-server.ts';
 import { bindPort } from '../../../src/http/listening.ts';
+import { abortResponse } from '../../../src/http/problem.ts';
 import type { ShutdownOptions } from '../../../src/http/shutdown.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { createDeferred } from '../../../src/promises.ts';
@@ -150,6 +151,21 @@ test.each([
   client.write(bytes);
   const { promise } = accepted;
   await eventually(async () => (await promise).bytesRead === REQUEST.length + bytes.length);
+  expect(await drain(5_000)).toBe(true);
+});
+
+test('a drain does not wait for a response that was aborted while its HTTP/1.0 client left', async () => {
+  const ended = createDeferred<void>();
+  const { port, drain, listen } = await createDrainable((req, res) => {
+    req.socket.once('end', () => {
+      abortResponse(res); // while Node sends the end of our side
+      ended.resolve();
+    });
+  });
+  await listen();
+  const client = connect(port, '127.0.0.1').resume();
+  client.end(REQUEST.replace('1.1', '1.0'));
+  await ended.promise;
   expect(await drain(5_000)).toBe(true);
 });
 
