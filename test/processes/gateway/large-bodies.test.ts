@@ -7,12 +7,12 @@ import { useFixture } from '../../support/fixtures.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
 import { download, startLargeService, upload } from '../../support/fleet/large-bodies.ts';
 
-// In a process of its own, so that nothing else takes memory.
+// In a separate process, whose memory the tests measure.
 
 const GIB = 1024 * MIB;
-/** How much a process may grow for one body of any size. On a busy machine Node 24 collects garbage late. */
+/** The most that a process may grow for a body of any size. On a busy machine Node 24 collects garbage late. */
 const GROWTH = 96 * MIB;
-/** How much of a body the kernel's socket buffers may hold. */
+/** The most of a body that the kernel's socket buffers hold. */
 const SOCKET_BUFFERS = 64 * MIB;
 
 const service = useFixture(startLargeService);
@@ -22,7 +22,7 @@ const fleet = useFleet(() => ({
 let url: string;
 let pid: number;
 let cookie: string;
-/** Peak with smaller bodies, after which the code is compiled and the heap has grown. */
+/** The peak with smaller bodies. By then the code is compiled and the heap has grown. */
 let warmPeak: number;
 beforeAll(async () => {
   ({ url, pid } = fleet.at(0));
@@ -36,7 +36,7 @@ beforeEach(() => {
   service.goOn = Promise.resolve();
 });
 
-/** The growth of the process: at the end, or of its peak beyond the warm one. */
+/** Returns how much the process has grown at the end, or how far its peak exceeds the warm one. */
 async function growthDuring(run: () => Promise<void>): Promise<number> {
   const before = await readStatus('VmRSS');
   const peak = await watchPeak();
@@ -44,9 +44,9 @@ async function growthDuring(run: () => Promise<void>): Promise<number> {
   return Math.max((await readStatus('VmRSS')) - before, (await peak()) - warmPeak);
 }
 
-/** Starts to watch resident memory; the result resolves with the peak since then, in bytes. */
+/** Resets the peak of resident memory. Returns a function that reads the peak since then, in bytes. */
 async function watchPeak(): Promise<() => Promise<number>> {
-  await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak of the kernel, proc(5)
+  await writeFile(`/proc/${pid}/clear_refs`, '5'); // proc(5)
   return async () => readStatus('VmHWM');
 }
 
@@ -57,7 +57,7 @@ async function readStatus(name: 'VmRSS' | 'VmHWM'): Promise<number> {
   return Number(kib) * 1024;
 }
 
-/** Resolves with the number of bytes sent once it grows no more. */
+/** Resolves with the number of bytes sent once it has stopped growing. */
 async function stopped(progress: () => number): Promise<number> {
   for (let last = -1, quiet = 0; ;) {
     await delay(50);
@@ -68,7 +68,7 @@ async function stopped(progress: () => number): Promise<number> {
   }
 }
 
-describe('the gateway passes a body of 1 GiB unchanged in constant memory', () => {
+describe('the gateway forwards a body of 1 GiB unchanged in constant memory', () => {
   test('from the service', async () => {
     expect(await growthDuring(async () => download(url, cookie, GIB))).toBeLessThan(GROWTH);
   });
@@ -78,8 +78,8 @@ describe('the gateway passes a body of 1 GiB unchanged in constant memory', () =
   });
 });
 
-describe('the gateway stops a sender until the other side reads on:', () => {
-  test('the service', async () => {
+describe('the gateway pauses', () => {
+  test('the service until the client reads on', async () => {
     const { promise: goOn, resolve } = createDeferred<void>();
     const growth = await growthDuring(async () => {
       service.progress.sent = 0;
@@ -91,7 +91,7 @@ describe('the gateway stops a sender until the other side reads on:', () => {
     expect(growth).toBeLessThan(GROWTH);
   });
 
-  test('the browser', async () => {
+  test('the client until the service reads on', async () => {
     const { promise: goOn, resolve } = createDeferred<void>();
     service.goOn = goOn;
     const progress = { sent: 0 };

@@ -6,7 +6,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startKeptProgram } from '../../support/kept-program.mjs';
 
-/** A cache in front of Cloakroom that users share. It says `X-Cache: HIT` where it responds by itself. */
+/** A cache in front of Cloakroom that users share. It sends `X-Cache: HIT` where it responds itself. */
 interface SharedCache extends AsyncDisposable {
   readonly origin: string;
 }
@@ -15,7 +15,7 @@ const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 
 let folder: string;
 let testApp: TestApp;
-/** Signs with the key that comes second at `testApp`. */
+/** Signs with the second key of `testApp`. */
 let before: TestApp;
 let caches: Readonly<Record<string, SharedCache>>;
 
@@ -34,18 +34,8 @@ beforeAll(async () => {
     res.end(`for ${req.headers.authorization}`);
     return true;
   };
-  const [nginx, byCacheControl, byVary, haproxy] = await Promise.all([
-    startNginxCache('nginx', ''),
-    startNginxCache('by-cache-control', 'proxy_ignore_headers Vary Set-Cookie;'),
-    startNginxCache('by-vary', 'proxy_ignore_headers Cache-Control Expires; proxy_cache_valid any 1h;'),
-    startHaproxyCache(),
-  ]);
-  caches = {
-    nginx,
-    'nginx that goes by Cache-Control alone': byCacheControl,
-    'nginx that goes by Vary alone': byVary,
-    haproxy,
-  };
+  const starting = Object.entries(CACHES).map(async ([name, start]) => [name, await start()] as const);
+  caches = Object.fromEntries(await Promise.all(starting));
 });
 afterAll(async () => {
   for (const cache of Object.values(caches)) await cache[Symbol.asyncDispose]();
@@ -53,6 +43,15 @@ afterAll(async () => {
   await before[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
+
+const CACHES: Readonly<Record<string, () => Promise<SharedCache>>> = {
+  nginx: async () => startNginxCache('nginx', ''),
+  'nginx that reads Cache-Control alone': async () =>
+    startNginxCache('by-cache-control', 'proxy_ignore_headers Vary Set-Cookie;'),
+  'nginx that reads Vary alone': async () =>
+    startNginxCache('by-vary', 'proxy_ignore_headers Cache-Control Expires; proxy_cache_valid any 1h;'),
+  haproxy: startHaproxyCache,
+};
 
 async function startNginxCache(name: string, rules: string): Promise<SharedCache> {
   const [port, home] = [await freePort(), join(folder, name)];
@@ -116,11 +115,7 @@ listen front
 
 async function started(command: readonly [string, ...string[]], port: number): Promise<SharedCache> {
   const origin = `http://127.0.0.1:${port}`;
-  const isUp = async () =>
-    fetch(`${origin}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
+  const isUp = async () => (await fetch(`${origin}/healthz`).catch(() => null))?.ok === true;
   const program = await startKeptProgram(command, {}, isUp);
   return { origin, [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose]() };
 }
@@ -163,16 +158,14 @@ const COMBINATIONS = CACHE_CONTROL.flatMap((caching) =>
   ),
 );
 
-const KINDS = ['nginx', 'nginx that goes by Cache-Control alone', 'nginx that goes by Vary alone', 'haproxy'];
-
-describe.each(KINDS)('behind %s', (kind) => {
-  const ask = async (path: string, cookie?: string) => {
+describe.each(Object.keys(CACHES))('behind %s', (kind) => {
+  const responseTo = async (path: string, cookie?: string) => {
     const { origin } = caches[kind] ?? {};
     const response = await fetch(`${origin}${path}`, { headers: cookie === undefined ? {} : { cookie } });
     return `${response.status} ${await response.text()}`;
   };
 
-  test('an asset is cached, so that this test can fail', async () => {
+  test('the cache stores an asset, so that the other tests can fail', async () => {
     const { origin } = caches[kind] ?? {};
     await fetch(`${origin}/openapi.json`).then(async (response) => response.arrayBuffer());
     const again = await fetch(`${origin}/openapi.json`);
@@ -180,7 +173,7 @@ describe.each(KINDS)('behind %s', (kind) => {
     await again.arrayBuffer();
   });
 
-  test('a response for one user reaches neither another user nor a stranger', async () => {
+  test('a response to one user reaches no other client', async () => {
     const alice = await testApp.createSession({ accessToken: 'of-alice' });
     const bob = await testApp.createSession({ accessToken: 'of-bob' });
     const leaked: string[] = [];
@@ -188,16 +181,16 @@ describe.each(KINDS)('behind %s', (kind) => {
       const query = new URLSearchParams({ n: `${index}` });
       for (const field of fields) query.append('field', field);
       const path = `/api/public/v1/workspaces?${query.toString()}`;
-      const first = await ask(path, alice.cookie);
-      const second = await ask(path, bob.cookie);
-      const third = await ask(path);
+      const first = await responseTo(path, alice.cookie);
+      const second = await responseTo(path, bob.cookie);
+      const third = await responseTo(path);
       if (first !== '200 for Bearer of-alice') throw new Error(first);
       if (second !== '200 for Bearer of-bob' || !third.startsWith('401 ')) leaked.push(fields.join(' | '));
     }
     expect(leaked).toEqual([]);
   });
 
-  test('a session cookie signed with the first key reaches its browser alone', async () => {
+  test('a session cookie that Cloakroom signs again reaches only its client', async () => {
     const { id } = await testApp.createSession();
     const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
     const query = new URLSearchParams({ n: 'cookie', field: 'Cache-Control: public, s-maxage=31536000' });
@@ -206,8 +199,8 @@ describe.each(KINDS)('behind %s', (kind) => {
     expect(signedAgain.headers.get('set-cookie')).toBe(testApp.services.cookie.write(id));
     expect(signedAgain.headers.get('cache-control')).toBe('private, no-store');
     await signedAgain.arrayBuffer();
-    const stranger = await fetch(path);
-    expect([stranger.status, stranger.headers.get('set-cookie')]).toEqual([401, null]);
-    await stranger.arrayBuffer();
+    const other = await fetch(path);
+    expect([other.status, other.headers.get('set-cookie')]).toEqual([401, null]);
+    await other.arrayBuffer();
   });
 });

@@ -14,7 +14,7 @@ import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
 const TIMEOUT_MS = 1_000;
 
-/** A service, and a pool whose only connection opens once `mayConnect` is resolved. */
+/** Starts a service, and a pool whose one connection opens once `mayConnect` resolves. */
 async function startService(respond: RequestListener) {
   const server = createServer(respond).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,7 +63,7 @@ async function startService(respond: RequestListener) {
   };
 }
 
-test('a request whose client disconnects while its connection is being opened is never sent, and the next one is', async () => {
+test('a request whose client disconnects while its connection opens is never sent, and the next one is', async () => {
   const sent: string[] = [];
   await using service = await startService((req, res) => {
     sent.push(req.url ?? '');
@@ -85,7 +85,7 @@ test('the timeout of a response starts once the request has a connection', async
   });
   const waiting = service.send('/');
   await service.isConnecting.promise;
-  await delay(TIMEOUT_MS * 0.6); // a part of the input, not a wait for anything
+  await delay(TIMEOUT_MS * 0.6); // a part of the input
   service.mayConnect.resolve();
   expect(await waiting.ended).toBeNull();
 });
@@ -98,7 +98,7 @@ test('the timeout of a response starts again with each part of the body that is 
   async function* parts() {
     for (let part = 0; part < 4; part += 1) {
       yield Buffer.from('part');
-      await delay(TIMEOUT_MS * 0.4); // a part of the input as well
+      await delay(TIMEOUT_MS * 0.4); // a part of the input
     }
   }
   expect(await service.send('/', { body: Readable.from(parts()) }).ended).toBeNull();

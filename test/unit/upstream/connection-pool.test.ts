@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
-/** A pool of one connection to a service that responds like this. */
+/** Starts a service, and a pool of one connection to it. */
 async function startPool(respond: RequestListener) {
   const server = createServer(respond).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -21,7 +21,7 @@ async function startPool(respond: RequestListener) {
   };
 }
 
-test('a request that undici finds invalid costs no connection', async () => {
+test('the pool keeps its connection after a request that undici refuses', async () => {
   await using started = await startPool((_req, res) => res.end('{}'));
   const statusOf = async (headers: string[]) => {
     const { statusCode, body } = await started.pool.request({ path: '/', method: 'GET', headers });
@@ -32,7 +32,7 @@ test('a request that undici finds invalid costs no connection', async () => {
   expect(await statusOf(['name', 'x'])).toBe(200);
 });
 
-test('a request that is cancelled while it waits is never sent', async () => {
+test('the pool never sends a request that is cancelled while it waits', async () => {
   const received: string[] = [];
   const held: ServerResponse[] = [];
   await using started = await startPool((req, res) => {
