@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { toItemView, toItemViews } from '../../../src/workspaces/item-view.ts';
 
-const NOTHING = {
+const EMPTY = {
   name: 'Without a name',
   description: '',
   isLong: false,
@@ -10,10 +10,14 @@ const NOTHING = {
   detailsLeft: 0,
 };
 
-/** The details of an item as pairs of words. */
+/** The details of an item, as pairs of label and text. */
 function detailsOf(item: unknown): (readonly [string, string])[] {
   return toItemView(item).details.map(({ label, text }) => [label, text]);
 }
+
+/** An object with so many fields of one value. */
+const fieldsOf = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, value]));
 
 test('a workspace shows its name, description, day of creation and flags', () => {
   const item = {
@@ -24,7 +28,7 @@ test('a workspace shows its name, description, day of creation and flags', () =>
     suspended: true,
   };
   expect(toItemView(item)).toEqual({
-    ...NOTHING,
+    ...EMPTY,
     name: 'Design',
     description: 'All of it',
     created: { iso: '2024-03-12T09:30:00.000Z', day: '12 Mar 2024', moment: '12 March 2024 at 09:30 UTC' },
@@ -35,15 +39,16 @@ test('a workspace shows its name, description, day of creation and flags', () =>
   });
 });
 
-test('a room and a mural have flags for their type, status and favourite', () => {
-  expect(toItemView({ type: 'private', confidential: true, favorite: true }).flags).toEqual([
-    { text: 'Confidential', tone: 'warning' },
-    { text: 'Private', tone: 'plain' },
-    { text: 'Favourite', tone: 'plain' },
-  ]);
-  expect(toItemView({ status: 'active' }).flags).toEqual([]);
-  expect(toItemView({ status: 'archived' }).flags).toEqual([{ text: 'Archived', tone: 'plain' }]);
-  expect(toItemView({ type: '😀'.repeat(99) }).flags[0]?.text).toBe(`${'😀'.repeat(20)}…`);
+test.each([
+  [
+    { type: 'private', confidential: true, favorite: true },
+    ['warning Confidential', 'plain Private', 'plain Favourite'],
+  ],
+  [{ status: 'active' }, []],
+  [{ status: 'archived' }, ['plain Archived']],
+  [{ type: '😀'.repeat(99) }, [`plain ${'😀'.repeat(20)}…`]],
+])('the fields %j have the flags %j', (item, flags) => {
+  expect(toItemView(item).flags.map(({ text, tone }) => `${tone} ${text}`)).toEqual(flags);
 });
 
 test.each([
@@ -58,9 +63,9 @@ test.each([
 });
 
 test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
-  'an item that is no object has no name: %j',
+  'an item that is no object is empty: %j',
   (item) => {
-    expect(toItemView(item)).toEqual(NOTHING);
+    expect(toItemView(item)).toEqual(EMPTY);
   },
 );
 
@@ -89,9 +94,9 @@ test('a field of the wrong type becomes a detail', () => {
 test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
   'a time of creation out of range is not shown as a time: %j',
   (createdOn) => {
-    const row = toItemView({ name: 'x', createdOn });
-    expect(row).not.toHaveProperty('created');
-    expect(row.details[0]).not.toHaveProperty('time');
+    const view = toItemView({ name: 'x', createdOn });
+    expect(view).not.toHaveProperty('created');
+    expect(view.details[0]).not.toHaveProperty('time');
   },
 );
 
@@ -150,64 +155,47 @@ test.each([
 });
 
 test('long texts are cut, never inside a character', () => {
-  const row = toItemView({
-    name: '😀'.repeat(10_000),
-    description: 'x'.repeat(10_000),
-    note: '😀'.repeat(10_000),
-  });
-  expect(row.name).toBe(`${'😀'.repeat(250)}…`);
-  expect(row.description).toHaveLength(2_001);
-  expect(row.details[0]?.text).toBe(`${'😀'.repeat(250)}…`);
-  expect(toItemView({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
+  const smiles = '😀'.repeat(10_000);
+  const view = toItemView({ name: smiles, description: 'x'.repeat(10_000), note: smiles });
+  expect(view.name).toBe(`${'😀'.repeat(250)}…`);
+  expect(view.description).toHaveLength(2_001);
+  expect(view.details[0]?.text).toBe(`${'😀'.repeat(250)}…`);
+  expect(toItemView({ name: `x${smiles}` }).name).toBe(`x${'😀'.repeat(249)}…`);
 });
 
 test('the items of a page share a million characters', () => {
   const item = {
     name: 'n'.repeat(500),
     description: 'd'.repeat(2_000),
-    ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field${index}`, 'x'.repeat(500)])),
+    ...fieldsOf(40, 'x'.repeat(500)),
     link: `https://service.example/${'x'.repeat(2_000)}`,
   };
-  const lengthOf = (row: unknown) => JSON.stringify(row).length;
   const [alone] = toItemViews([item]);
   expect(alone).toEqual(toItemView(item));
   expect(alone?.details).toHaveLength(40);
-  const rows = toItemViews(Array.from({ length: 1_000 }, () => item));
-  expect(lengthOf(rows)).toBeLessThan(1_300_000); // with the names that JSON gives its parts
-  expect(rows[0]).toMatchObject({
+  const views = toItemViews(Array.from({ length: 1_000 }, () => item));
+  expect(JSON.stringify(views).length).toBeLessThan(1_300_000); // with the names that JSON gives its parts
+  expect(views[0]).toMatchObject({
     name: `${'n'.repeat(100)}…`,
     description: `${'d'.repeat(250)}…`,
     detailsLeft: 41,
   });
-  expect(toItemViews(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })))[999]).toMatchObject({
-    detailsLeft: 0,
-  });
+  const short = toItemViews(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })));
+  expect(short[999]?.detailsLeft).toBe(0);
 });
 
-test('an item shows its first forty details and the number of the others', () => {
-  const row = toItemView(
-    Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index])),
-  );
-  expect(row.details).toHaveLength(40);
-  expect(row.detailsLeft).toBe(960);
-});
-
-test('only shown details are formatted', () => {
-  let written = 0;
-  const counts = {
+test('an item shows its first forty details and the number of the others, and formats no others', () => {
+  let formatted = 0;
+  const value = {
     toJSON() {
-      written += 1;
+      formatted += 1;
       return 1;
     },
   };
-  const objects = Array.from({ length: 40 }, (_, index) => [
-    `field${index}`,
-    Object.fromEntries(Array.from({ length: 40 }, (__, inner) => [`inner${inner}`, [counts]])),
-  ]);
-  const row = toItemView(Object.fromEntries(objects));
-  expect(row.details).toHaveLength(40);
-  expect(row.detailsLeft).toBe(40 * 40 - 40);
-  expect(written).toBeLessThan(50);
+  const view = toItemView(fieldsOf(40, fieldsOf(40, [value])));
+  expect(view.details).toHaveLength(40);
+  expect(view.detailsLeft).toBe(40 * 40 - 40);
+  expect(formatted).toBeLessThan(50);
 });
 
 test('hostile field names are labels like others', () => {
@@ -226,12 +214,12 @@ test('hostile field names are labels like others', () => {
 
 test('an item with a hundred thousand values and very long names is shown in short', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => index);
-  const row = toItemView({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
-  expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
+  const view = toItemView({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
+  expect(view.details.map(({ label, text }) => [label.length, text])).toEqual([
     [4, '(too large or too deeply nested to show)'],
     [61, '1'],
   ]);
-  expect(row.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
+  expect(view.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
 });
 
 test('a value that is nested too deeply is replaced by a remark', () => {

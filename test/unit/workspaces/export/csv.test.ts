@@ -55,27 +55,15 @@ test.each([
 
 test('a value that is no string is JSON text as the service wrote it', () => {
   const item = '{"id":9007199254740993,"a":1.50,"b":null,"c":[1, 2],"d":{"x":"y"},"e":false,"f":"\\u0041"}';
-  expect(read(write([item]))[1]).toEqual([
-    '9007199254740993',
-    '1.50',
-    'null',
-    '[1, 2]',
-    '{"x":"y"}',
-    'false',
-    'A',
+  const row = ['9007199254740993', '1.50', 'null', '[1, 2]', '{"x":"y"}', 'false', 'A'];
+  expect(read(write([item]))[1]).toEqual(row);
+});
+
+test('a field name and a value of JSON text start no formula', () => {
+  expect(read(write(toJson([{ '=A1': 1, '\t@b': ['x;=1'] }])))).toEqual([
+    ["'=A1", "'\t'@b"],
+    ['1', `["x;'=1"]`],
   ]);
-});
-
-test('a negative number stays a number, and a string that looks like one gets an apostrophe', () => {
-  expect(write(['{"a":-5,"b":"-5"}'])).toBe("a,b\r\n-5,'-5\r\n");
-});
-
-test('a field name starts no formula', () => {
-  expect(read(write(toJson([{ '=A1': 1, '\t@b': 2 }])))[0]).toEqual(["'=A1", "'\t'@b"]);
-});
-
-test('JSON text starts no formula behind a semicolon', () => {
-  expect(read(write(toJson([{ a: ['x;=1'] }])))[1]).toEqual([`["x;'=1"]`]);
 });
 
 test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('a cell with %j is quoted', (mark) => {
@@ -86,11 +74,6 @@ test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('a cell with %j is quoted', (m
     ['id', 'name'],
     ['1', name],
   ]);
-});
-
-test.each(['\n', '\r'])('a field name with %j is quoted', (mark) => {
-  const text = write(toJson([{ [`a${mark}b`]: 1 }]));
-  expect(text).toBe(`"a${mark}b"\r\n1\r\n`);
 });
 
 test('a column of empty cells has as many rows as items', () => {
@@ -167,11 +150,18 @@ test.each([
   ['a; =1;@b', "a; '=1;'@b"],
   ['a\n=1', "a\n'=1"],
   ['a\r\n-1', "a\r\n'-1"],
+  // A reader of another separator takes the quote for the start of its cell.
+  ['x;"=1+1;y', 'x;"\'=1+1;y'],
+  ['x\n"=1+2;y', 'x\n"\'=1+2;y'],
+  ['x\t"=1+3\ty', 'x\t"\'=1+3\ty'],
+  ['x;"＝1+7;y', 'x;"\'＝1+7;y'],
+  ['x\r"@SUM(1);y', 'x\r"\'@SUM(1);y'],
+  ['x;" "=1', 'x;" "\'=1'],
 ])('%j starts no formula once neutralised', (text, harmless) => {
   expect(neutraliseFormulas(text)).toBe(harmless);
 });
 
-test.each([
+const HARMLESS = [
   '',
   'a',
   'a=b',
@@ -183,7 +173,9 @@ test.each([
   'a\nb',
   '😀',
   '–1',
-])('%j is unchanged', (text) => {
+];
+
+test.each(HARMLESS)('%j is unchanged', (text) => {
   expect(neutraliseFormulas(text)).toBe(text);
 });
 
@@ -202,18 +194,6 @@ test('no cell starts with a formula for any reader, and only apostrophes are add
     }),
   );
 });
-
-test.each(['x;"=1+1;y', 'x\n"=1+2;y', 'x\t"=1+3\ty', 'x;"＝1+7;y', 'x\r"@SUM(1);y', 'x;" "=1'])(
-  'a formula behind a quote is neutralised for readers of other separators: %j',
-  (text) => {
-    const harmless = neutraliseFormulas(text);
-    expect(harmless).not.toBe(text);
-    // Such a reader splits the file as it is, with doubled quotes.
-    for (const cell of `"${harmless.replaceAll('"', '""')}"`.split(/[;\t\r\n]/)) {
-      expect(cell.replaceAll('"', '')).not.toMatch(/^[\s\p{C}\p{Z}]*[=+\-@＝]/u);
-    }
-  },
-);
 
 test('each of a million formulas in a cell is neutralised', () => {
   expect(neutraliseFormulas(';='.repeat(1_000_000))).toBe(";'=".repeat(1_000_000));
