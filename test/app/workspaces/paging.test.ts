@@ -30,18 +30,18 @@ test('a middle page links to the first, the previous and the next one', async ()
     expect(page.text).toContain(`rel="${rel}" href="/workspaces?limit=25&amp;page=${target}"`);
 });
 
-test.each(['99', '99999999999999999999999'])(
-  'page %s of a list of six pages shows the last one',
-  async (number) => {
-    await using app = await start(workspaces(137));
-    const page = await app.get(`/workspaces?page=${number}`, 200);
-    expect(namesIn(page.text)).toHaveLength(12);
-    expect(page.text).toContain('Items 126–137');
-    expect(page.text).toContain(`There is no page ${Math.min(Number(number), 1_000_000)}.`);
-    expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=5"');
-    expect(page.text).not.toContain('rel="next"');
-  },
-);
+test.each([
+  ['99', '99'],
+  ['99999999999999999999999', '1000000'],
+])('page %s of a list of six pages shows the last one', async (number, shown) => {
+  await using app = await start(workspaces(137));
+  const page = await app.get(`/workspaces?page=${number}`, 200);
+  expect(namesIn(page.text)).toHaveLength(12);
+  expect(page.text).toContain('Items 126–137');
+  expect(page.text).toContain(`There is no page ${shown}.`);
+  expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=5"');
+  expect(page.text).not.toContain('rel="next"');
+});
 
 test('every request of a list sends the same limit, and each cursor as the service gave it', async () => {
   await using app = await start(workspaces(137));

@@ -15,30 +15,26 @@ beforeEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-const SPECIAL = /[.*+?^${}()|[\]\\/]/g;
-
 /** Responds to requests for one path. The local service responds to all others. */
 function respondingAt(
   path: string,
   respond: (res: Parameters<Interceptor>[1], query: URLSearchParams) => void,
 ): Interceptor {
-  const wanted = new RegExp(`^${path.replaceAll(SPECIAL, String.raw`\$&`)}(?:\\?|$)`);
   return (req, res) => {
-    if (!wanted.test(req.url ?? '')) return false;
-    respond(res, new URL(req.url ?? '', 'http://service').searchParams);
+    const [requested, query] = (req.url ?? '').split('?');
+    if (requested !== path) return false;
+    respond(res, new URLSearchParams(query));
     return true;
   };
 }
 
-const rooms = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `Room ${index + 1}` }));
-
 /** A workspace `w1` with so many rooms, served page by page. */
 function withRooms(count: number): Interceptor {
+  const rooms = Array.from({ length: count }, (_, index) => ({ name: `Room ${index + 1}` }));
   return respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
-    const limit = Number(query.get('limit'));
     const from = Number(query.get('next') ?? 0);
-    const value = rooms(count).slice(from, from + limit);
-    sendJson(res, 200, { value, ...(from + limit < count && { next: String(from + limit) }) });
+    const end = from + Number(query.get('limit'));
+    sendJson(res, 200, { value: rooms.slice(from, end), ...(end < count && { next: String(end) }) });
   });
 }
 
@@ -97,12 +93,6 @@ describe('inside a workspace', () => {
     },
   );
 
-  test('a kind without items says so', async () => {
-    testApp.intercept = withRooms(0);
-    const page = await browser.open(`${testApp.origin}/workspaces/w1`);
-    expect(page.text).toContain('There are no rooms in this workspace yet.');
-  });
-
   test('a search of items keeps the page, the size and the link back', async () => {
     testApp.intercept = withRooms(230);
     const page = await browser.open(
@@ -151,16 +141,14 @@ describe('inside a workspace', () => {
   });
 
   test.each([
-    '/workspaces/w1/secrets',
-    '/workspaces/w1/ROOMS',
-    '/workspaces/w1/rooms/more',
-    '/workspaces/w1/',
-  ])('only known kinds of item have a page: %s', async (path) => {
+    ['/workspaces/w1/secrets', 404],
+    ['/workspaces/w1/ROOMS', 404],
+    ['/workspaces/w1/rooms/more', 404],
+    ['/workspaces/w1/', 200],
+  ])('only known kinds of item have a page: %s is a %d', async (path, status) => {
     testApp.intercept = withRooms(1);
     const page = await browser.open(testApp.origin + path);
-    expect([page.status, testApp.serviceRequests.length > 0]).toEqual(
-      path.endsWith('/') ? [200, true] : [404, false],
-    );
+    expect([page.status, testApp.serviceRequests.length > 0]).toEqual([status, status === 200]);
   });
 
   test.each([
@@ -190,9 +178,8 @@ describe('inside a workspace', () => {
   );
 
   test('an id with special characters reaches the service as one path segment', async () => {
-    testApp.intercept = respondingAt(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
-      sendJson(res, 200, { value: [] }),
-    );
+    const path = `${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`;
+    testApp.intercept = respondingAt(path, (res) => sendJson(res, 200, { value: [] }));
     const page = await browser.open(`${testApp.origin}/workspaces/a&ä.b/rooms`);
     expect(page.status).toBe(200);
     expect(page.text).toContain('a&amp;ä.b</h1>');
@@ -213,9 +200,8 @@ describe('inside a workspace', () => {
 test('WORKSPACE_ITEMS sets the kinds of item and their order', async () => {
   await using other = await startTestApp({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
   const signedIn = await other.signIn();
-  other.intercept = respondingAt(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
-    sendJson(res, 200, { value: [] }),
-  );
+  const path = `${WORKSPACES_PATH}/w1/whiteboard-notes`;
+  other.intercept = respondingAt(path, (res) => sendJson(res, 200, { value: [] }));
   const page = await signedIn.browser.open(`${other.origin}/workspaces/w1`);
   expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Whiteboard notes</a>');
   expect(page.text).toContain('<a href="/workspaces/w1/rooms">Rooms</a>');

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { AppError, SessionEndedError } from '../../../src/errors.ts';
+import { freePort } from '../../support/fleet/free-port.ts';
 import { json, response } from '../../support/raw-service.ts';
 import { withEmptyRedis, type BrowserAppOptions } from './browser-app.ts';
 import { workspaces, type Interception } from './small-service.ts';
@@ -199,11 +200,7 @@ test('a 403 whose body never ends is a 403 page', async () => {
 });
 
 test('a service that refuses connections is a 502 page', async () => {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as AddressInfo;
-  closed.close();
-  await using app = await start([], undefined, { serviceOrigin: `http://127.0.0.1:${port}` });
+  await using app = await start([], undefined, { serviceOrigin: `http://127.0.0.1:${await freePort()}` });
   const page = await app.get('/workspaces?page=2', 502);
   expect(page.text).toContain('The service can’t be reached');
   expect(page.text).toContain('you are still signed in.');

@@ -80,33 +80,6 @@ describe('an export continues', () => {
     expect(exporter.refreshes()).toBe(5);
   });
 
-  test('with a new token once the first has expired', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(3, () => {
-      exporter.testApp.advance(901_000);
-      return false;
-    });
-    await expectComplete(cookie);
-    expect(exporter.refreshes()).toBe(1);
-    const tokens = exporter.service.requests.map(({ headers }) => headers['authorization']).filter(Boolean);
-    expect([...new Set(tokens)]).toEqual(['Bearer a-living-token', 'Bearer token-1']);
-  });
-
-  test('after a short outage of the token endpoint', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.wait = waitInReality; // the record of the failed refresh in Redis has to expire
-    let refusals = 0;
-    exporter.intercept = (request) => {
-      const isThirdPage = request.next === exporter.service.cursors[1];
-      if (isThirdPage && request.headers['authorization'] === 'Bearer a-living-token') return json(401, {});
-      if (!request.target.includes('/oauth2/') || refusals === 1) return false;
-      refusals += 1;
-      return response(503);
-    };
-    await expectComplete(cookie);
-    expect([refusals, exporter.refreshes()]).toEqual([1, 1]);
-  });
-
   test('after an expired cursor, without the items that were sent', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(4, () => {
@@ -134,14 +107,8 @@ describe('an export continues', () => {
   test('after the service cuts its pages differently in the second pass', async () => {
     const cookie = await exporter.begin([]);
     const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
-    const pages = [
-      toPage(0, 100, 'a'),
-      toPage(100, 130, 'b'),
-      null,
-      toPage(0, 120, 'c'),
-      toPage(120, 200, 'd'),
-      toPage(200, 210),
-    ];
+    const firstPass = [toPage(0, 100, 'a'), toPage(100, 130, 'b'), null];
+    const pages = [...firstPass, toPage(0, 120, 'c'), toPage(120, 200, 'd'), toPage(200, 210)];
     exporter.intercept = (_request, _socket, nth) => {
       const page = pages[nth - 1] ?? null;
       return json(page === null ? 400 : 200, page);
@@ -206,19 +173,17 @@ describe('an export is cut off', () => {
       return null;
     };
 
+  const refuseTwice: Interception = () => {
+    exporter.intercept = onRequest(1, () => json(401, {}));
+    return json(401, {});
+  };
+
   test.each([
     ['fails', 'service_failed', () => json(500, {})],
     ['closes the connection', 'service_unreachable', endWith('')],
     ['sends half a page', 'service_unreachable', endWith(HALF_A_PAGE)],
     ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
-    [
-      'refuses two tokens',
-      'service_refuses_sign_in',
-      () => {
-        exporter.intercept = onRequest(1, () => json(401, {}));
-        return json(401, {});
-      },
-    ],
+    ['refuses two tokens', 'service_refuses_sign_in', refuseTwice],
   ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, respond) => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(3, respond);
@@ -249,9 +214,8 @@ describe('an export is cut off', () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(3, () => json(500, {}));
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
-    await expect(exchangeBytes(exporter.testApp.config.port, Buffer.from(request))).rejects.toMatchObject({
-      code: 'ECONNRESET',
-    });
+    const bytes = exchangeBytes(exporter.testApp.config.port, Buffer.from(request));
+    await expect(bytes).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 });
 
