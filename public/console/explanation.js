@@ -102,10 +102,15 @@ function tokenSentences(timing, by, status) {
     ];
   if (refreshed && by === 'service' && status === 401)
     return [
-      'The service refused the access token, and the gateway refreshed it. It repeats no request with a body over 64 KiB: send it again.',
+      'The gateway refreshed the access token, and passed on a 401 of the service. It repeats no request with a body over 64 KiB, or with a token younger than 30 s. Send it again.',
     ];
   if (refreshed) return ['The access token had expired, so the gateway refreshed it before the request.'];
-  return by === 'service' ? ['The access token was valid: nothing was refreshed or repeated.'] : [];
+  if (by !== 'service') return [];
+  return status === 401
+    ? [
+        'The service refused the access token, which was younger than 30 s: the gateway passed the 401 on. Try again in 30 s.',
+      ]
+    : ['The access token was valid: nothing was refreshed or repeated.'];
 }
 
 /** @param {Headers} headers */

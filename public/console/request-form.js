@@ -95,7 +95,7 @@ function showSummary(form, fields, origin) {
   const url = toUrl(request, origin);
   const isRefused = pathFaults(request, origin).some(({ stops }) => stops);
   find(form, '[data-preview]', HTMLElement).textContent =
-    url === null || isRefused ? 'no address under /api/ that can be sent' : url.pathname + url.search;
+    url === null || isRefused ? 'none, correct the path' : url.pathname + url.search;
   const named = request.headers.filter(([name]) => name !== '').length;
   find(headersPart, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
   const { length } = request.body;

@@ -21,8 +21,8 @@ export class ApiError extends Error {
 }
 
 /**
- * `fetch` for the API of this origin: resolves with a 2xx response, and rejects otherwise. Once the session has ended, it also
- * sends the user to sign in and come back.
+ * `fetch` for the API of this origin: resolves with a 2xx response, and rejects otherwise.
+ * Once the session has ended, it also sends the user to sign in and come back.
  * @param {string} path
  * @param {RequestInit} [init] Its `signal` ends the request.
  */

@@ -57,15 +57,16 @@ describe('a response of the service', () => {
     expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was refreshed or repeated/);
   });
 
-  test('after a refresh or a repetition says so, with or without success', () => {
+  test('to a refused token says what the gateway did', () => {
     expect(words(200, { ...VIA, 'server-timing': REFRESHED })).toMatch(
       /had expired.*refreshed it before the request/,
     );
     expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
       /refused the access token.*repeated the request once/,
     );
+    expect(words(401, { ...VIA, 'server-timing': USUAL })).toMatch(/younger than 30 s/);
     expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/passed the second 401 on/);
-    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB: send it again/);
+    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB.*Send it again/);
   });
 
   test('that asks for a pause says how long', () => {
