@@ -34,30 +34,7 @@ export interface ServiceRequest {
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
 /** Cloakroom, the local service and a Redis of their own, all real and in this process or started by it. */
-export interface TestApp extends AsyncDisposable {
-  readonly origin: string;
-  readonly serviceOrigin: string;
-  readonly config: Config;
-  readonly services: Services;
-  readonly running: RunningServer;
-  readonly privateRedis: PrivateRedis;
-  /** A connection of the test's own. */
-  readonly redis: RedisClient;
-  /** What Cloakroom has sent to the service, in order. */
-  readonly serviceRequests: ServiceRequest[];
-  /** All log lines of Cloakroom. */
-  readonly logged: string[];
-  /** Set it to respond in the service's place. */
-  intercept: Interceptor;
-  /** Moves the clock of Cloakroom and of the local service, in ms. */
-  advance(ms: number): void;
-  /** Moves that clock to noon (UTC) of today, so that the date can't change during a test. */
-  advanceToNoon(): void;
-  /** Creates a session without a sign-in. Resolves with its id and its `Cookie` header. */
-  createSession(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
-  /** Signs in as `demo`. Resolves with the browser and the page that it was led to. */
-  signIn(returnTo?: string): Promise<{ browser: Browser; page: Page }>;
-}
+export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** Responds with JSON, in an interceptor. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {

@@ -2,34 +2,29 @@ import type { ServerResponse } from 'node:http';
 import { createDeferred, type Deferred } from '../../../src/promises.ts';
 
 /** A point on the way to the service or back at which a test can hold requests or responses. */
-export interface Barrier {
-  hold(): void;
-  /** Lets through what is held, and everything after it. */
-  release(): void;
-  /** Resolves once the barrier is open. */
-  pass(): Promise<void>;
-  /** Resolves as soon as something is held. */
-  reached(): Promise<void>;
-}
+export type Barrier = ReturnType<typeof createBarrier>;
 
 /** Creates an open barrier. */
-export function createBarrier(): Barrier {
+export function createBarrier() {
   let closed: Deferred<void> | null = null;
   let arrival = createDeferred<void>();
   return {
     hold() {
       closed ??= createDeferred();
     },
+    /** Lets through what is held, and everything after it. */
     release() {
       closed?.resolve();
       closed = null;
       arrival = createDeferred();
     },
+    /** Resolves once the barrier is open. */
     async pass() {
       if (closed === null) return;
       arrival.resolve();
       await closed.promise;
     },
+    /** Resolves as soon as something is held. */
     reached: async () => arrival.promise,
   };
 }

@@ -11,35 +11,19 @@ const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
 
 const MANIFEST = new URL('../../../package.json', import.meta.url);
 
-/** What `npm start` gives to node. */
-const START_OPTIONS = startOptions(readFileSync(MANIFEST, 'utf8'));
+const { scripts } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { scripts: { start: string } };
+
+/** The options of node in `npm start`. */
+const START_OPTIONS = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
 /** A line of Cloakroom's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 
 /** Cloakroom as operators run it, in a process of its own. */
-export interface Cloakroom extends AsyncDisposable {
-  /** Where it listens: `http://127.0.0.1:port`. */
-  readonly url: string;
-  readonly pid: number;
-  /** Everything that it has logged so far. */
-  logged(): LogLine[];
-  /** Lines that it has printed so far and that are no JSON. */
-  strayLines(): string[];
-  /** SIGHUP; resolves with the log line about the reload. */
-  rereadSecrets(): Promise<LogLine>;
-  /** Sets its clock this far from that of the machine. */
-  setClock(skewMs: number): Promise<void>;
-  /** Adds to the time that has passed by its performance.now(); its timers keep theirs. */
-  skipTime(ms: number): Promise<void>;
-  /** kill -9; resolves when it is gone. */
-  kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>;
-}
+export type Cloakroom = Awaited<ReturnType<typeof startCloakroom>>;
 
 /** Starts `dist/main.js`, by default on a port that no other program gets when this process is replaced. */
-export async function startCloakroom(env: Readonly<Record<string, string>>): Promise<Cloakroom> {
+export async function startCloakroom(env: Readonly<Record<string, string>>) {
   const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
   const PORT = env['PORT'] ?? String(await freePort());
   const settings = { NODE_ENV: 'production', LOG_LEVEL: 'debug', ...env, PORT };
@@ -50,12 +34,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
   let skippedMs = 0;
   const setSkew = async (at: number, ms: number) => {
     await using file = await open(join(program.folder, 'clocks'), 'r+'); // clock.mjs reads it
-    await file.write(
-      Float64Array.of(ms),
-      0,
-      Float64Array.BYTES_PER_ELEMENT,
-      at * Float64Array.BYTES_PER_ELEMENT,
-    );
+    await file.write(Float64Array.of(ms), 0, 8, at * 8);
   };
   const reloadLines = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
   const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
@@ -63,19 +42,25 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
+    /** The lines so far that are no JSON. */
     strayLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
+    /** Sends SIGHUP. Resolves with the log line about the reload. */
     async rereadSecrets() {
       const before = reloadLines().length;
       child.kill('SIGHUP');
       await eventually(async () => reloadLines().length > before);
       return reloadLines()[before] as LogLine;
     },
-    setClock: async (skewMs) => setSkew(0, skewMs),
-    skipTime: async (ms) => setSkew(1, (skippedMs += ms)),
+    /** Sets its clock this far from that of the machine. */
+    setClock: async (skewMs: number) => setSkew(0, skewMs),
+    /** Adds to the time that has passed by its performance.now(). Its timers are unchanged. */
+    skipTime: async (ms: number) => setSkew(1, (skippedMs += ms)),
+    /** kill -9. Resolves once it has ended. */
     async kill() {
       child.kill('SIGKILL');
       await program.ended();
     },
+    /** Sends SIGTERM. Resolves with the exit code. */
     async stop() {
       child.kill('SIGTERM');
       return (await program.ended()).code;
@@ -91,9 +76,4 @@ const READY_WITHIN_MS = 20_000;
 export async function untilReady({ url }: Cloakroom): Promise<void> {
   const isReady = async () => (await send(url, '', { path: '/readyz' })).status === 200;
   await eventually(isReady, READY_WITHIN_MS);
-}
-
-function startOptions(manifest: string): string[] {
-  const { scripts } = JSON.parse(manifest) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
 }

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
+import { closeRedis, redisReady } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
-import { createSessionStore, type SessionStore } from '../../../src/session/store.ts';
+import { createSessionStore } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constants.ts';
 import { useFixture } from '../fixtures.ts';
 import { noteSecret } from '../log-audit.ts';
+import { openClient } from '../redis/clients.ts';
 import { startCloakroom, untilReady, type Cloakroom } from './cloakroom.ts';
 import { startRedisServer, type RedisServer } from './redis-server.ts';
 import { closeConnections } from './requests.ts';
-import { startService, type Refresh, type TestService } from './service.ts';
+import { startService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -28,42 +28,16 @@ export interface TestSession {
 }
 
 /** Several processes of Cloakroom beside one Redis, before one service. */
-export interface Fleet extends AsyncDisposable {
-  readonly service: TestService;
-  /** Those that run; a test may end some and add others. */
-  readonly processes: Cloakroom[];
-  /** The process with this number, modulo their count. */
-  at(count: number): Cloakroom;
-  /** For `REDIS_URL`. */
-  readonly redisUrl: string;
-  /** A connection of the test's own to Cloakroom's Redis. */
-  readonly redis: RedisClient;
-  /** Cloakroom's sessions, as the test sees them through that connection. */
-  readonly store: SessionStore;
-  /** Process id of the Redis; 0 where the test brought its own. */
-  readonly redisPid: number;
-  /** One more process, with the same variables unless told otherwise. */
-  add(env?: Env): Promise<Cloakroom>;
-  /** One more process in the place of one that has ended. */
-  replace(old: Cloakroom, env?: Env): Promise<Cloakroom>;
-  /** Stores a session of this user, with fresh tokens but for what is given. */
-  createSession(user?: string, grant?: Partial<Grant>): Promise<TestSession>;
-  /** The grant that Redis now holds for a session; null where that has ended. */
-  storedGrant(session: TestSession): Promise<Grant | null>;
-  /** Counts the sessions that Redis no longer holds. */
-  countLost(sessions: readonly TestSession[]): Promise<number>;
-  /** Token requests with the refresh token that a session began with. */
-  refreshesOf(session: TestSession): Refresh[];
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
-export interface FleetOptions {
-  /** 1 unless told otherwise. */
+interface FleetOptions {
+  /** By default 1. */
   readonly processes?: number;
   /** Cloakroom's own variables. */
   readonly env?: Env;
   /** `LOCAL_SERVICE_*` */
   readonly service?: Env;
-  /** An address of a Redis that the test has started; else the fleet starts one. */
+  /** The address of a Redis of the test. By default the fleet starts one. */
   readonly redisUrl?: string;
 }
 
@@ -82,12 +56,10 @@ export function useFleetAndRedis(options: FleetOptions): {
 }
 
 /** Starts Redis, service and processes, each on ports of their own. */
-export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
+export async function startFleet(options: FleetOptions = {}) {
   const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
   const redisUrl = options.redisUrl ?? privateRedis?.url ?? '';
-  const log = createLog('silent');
-  const redis = createRedis(parseRedisUrl(redisUrl), log);
-  await redisReady(redis);
+  const redis = await openClient(redisUrl);
   const service = await startService(options.service);
 
   const sessionKeys = { current: [Buffer.from(SESSION_KEY, 'base64url')] };
@@ -95,7 +67,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const store = createSessionStore({
     redis,
     readSession: createSessionReads(redis, 3_600),
-    log,
+    log: createLog('silent'),
     prefix: 'cloakroom:',
     encryption: createEncryption(sessionKeys),
     idleSeconds: 3_600,
@@ -128,31 +100,43 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const storedGrant = async ({ id }: TestSession) => (await store.peek(id))?.session.record.grant ?? null;
   return {
     service,
+    /** The processes that run. A test may end some and add others. */
     processes,
-    storedGrant,
-    async countLost(sessions) {
-      await redisReady(redis); // the processes may be connected again before the test
-      const grants = await Promise.all(sessions.map(storedGrant));
-      return grants.filter((grant) => grant === null).length;
-    },
-    refreshesOf: ({ grant }) =>
-      service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
-    at(count) {
+    /** The process with this number, modulo their count. */
+    at(count: number): Cloakroom {
       const cloakroom = processes[count % processes.length];
       if (cloakroom === undefined) throw new Error('no process is running');
       return cloakroom;
     },
+    /** For `REDIS_URL`. */
     redisUrl,
+    /** A connection of the test's own to Cloakroom's Redis. */
     redis,
+    /** Cloakroom's sessions, through that connection. */
     store,
+    /** Process id of the Redis; 0 where the test has its own. */
     redisPid: privateRedis?.pid ?? 0,
+    /** The grant that Redis holds for a session; null where the session has ended. */
+    storedGrant,
+    /** Counts the sessions that Redis no longer holds. */
+    async countLost(sessions: readonly TestSession[]): Promise<number> {
+      await redisReady(redis); // the processes may be connected again before the test
+      const grants = await Promise.all(sessions.map(storedGrant));
+      return grants.filter((grant) => grant === null).length;
+    },
+    /** Token requests with the refresh token that a session began with. */
+    refreshesOf: ({ grant }: TestSession) =>
+      service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
+    /** Starts another process. `env` adds to the variables of the fleet. */
     add,
-    async replace(old, env) {
+    /** Starts another process in the place of one that has ended. */
+    async replace(old: Cloakroom, env?: Env): Promise<Cloakroom> {
       const fresh = await add(env);
       processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
       return fresh;
     },
-    async createSession(user = 'demo', changed = {}) {
+    /** Stores a session of this user. Its tokens are fresh except for what is given. */
+    async createSession(user = 'demo', changed: Partial<Grant> = {}): Promise<TestSession> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
       noteSecret('session id', id);

@@ -4,21 +4,21 @@ import { connect, type Socket } from 'node:net';
 import { createDeferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 
-/** A prime, so that whatever is lost or doubled on the way in blocks of the usual sizes shows. */
+/** A prime: a block of a usual size that is lost or doubled on the way changes the bytes after it. */
 const PERIOD = 65_521;
 const PIECE = 256 * 1024;
 const ONCE = randomBytes(PERIOD);
-/** The bytes of every body here, over and over. */
+/** Every body repeats these bytes. */
 const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1 }, () => ONCE));
-/** the response to an upload that has come whole. */
+/** The response to a whole upload. */
 const THANKS = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
 
-/** How far the last body has got: what its sender could give away. */
-export interface Progress {
+/** How many bytes of a body its sender has written. */
+interface Progress {
   sent: number;
 }
 
-/** Sends so many bytes as fast as the other side takes them. */
+/** Sends this many bytes as fast as the other side reads them. */
 async function pour(socket: Socket, bytes: number, progress: Progress): Promise<void> {
   for (progress.sent = 0; progress.sent < bytes; progress.sent += PIECE) {
     const from = progress.sent % PERIOD;
@@ -28,10 +28,10 @@ async function pour(socket: Socket, bytes: number, progress: Progress): Promise<
 }
 
 /**
- * Takes one message in, and resolves with its head once its body has come whole and unchanged. Between the two it reads
- * nothing until `goOn`.
+ * Reads one message. Resolves with its head once its body has arrived whole and unchanged. It reads no body before `goOn`
+ * resolves.
  */
-async function takeIn(socket: Socket, goOn?: Promise<void>): Promise<string> {
+async function receive(socket: Socket, goOn?: Promise<void>): Promise<string> {
   const { promise, resolve, reject } = createDeferred<string>();
   let head: string | null = null;
   let before = Buffer.alloc(0);
@@ -66,20 +66,16 @@ async function takeIn(socket: Socket, goOn?: Promise<void>): Promise<string> {
   return promise;
 }
 
-/** A service of large bodies: `GET …?{bytes}` gives one, any other method takes one. */
-export interface LargeService extends AsyncDisposable {
-  readonly origin: string;
-  /** Of the last download. */
-  readonly progress: Progress;
-  /** It reads the bodies of uploads from then on. */
-  goOn: Promise<void>;
-}
-
-/** Starts it on a free port. */
-export async function startLargeService(): Promise<LargeService> {
-  const service = { progress: { sent: 0 }, goOn: Promise.resolve() };
+/** Starts a service of large bodies on a free port: `GET …?{bytes}` downloads one, any other method uploads one. */
+export async function startLargeService() {
+  const service = {
+    /** Of the last download. */
+    progress: { sent: 0 },
+    /** It reads the bodies of uploads once this has resolved. */
+    goOn: Promise.resolve(),
+  };
   const serve = async (socket: Socket) => {
-    const head = await takeIn(socket, service.goOn);
+    const head = await receive(socket, service.goOn);
     const bytes = Number(/^GET [^ ?]*\?(\d+) /.exec(head)?.[1] ?? Number.NaN);
     if (Number.isNaN(bytes)) socket.write(THANKS);
     else {
@@ -97,37 +93,24 @@ export async function startLargeService(): Promise<LargeService> {
   });
 }
 
-/**
- * Downloads so many bytes over a connection of its own, its body not before `goOn`; rejects where they don't come whole
- * and unchanged.
- */
-export async function download(
-  url: string,
-  cookie: string,
-  bytes: number,
-  goOn?: Promise<void>,
-): Promise<void> {
+/** Downloads this many bytes over a connection of its own. Reads the body once `goOn` resolves; rejects unless it is whole. */
+export async function download(url: string, cookie: string, bytes: number, goOn?: Promise<void>) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`GET ${PATH}?${bytes} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`);
-  const head = await takeIn(socket, goOn);
+  const head = await receive(socket, goOn);
   socket.destroy();
   if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(head);
 }
 
-/** Uploads so many bytes over a connection of its own; rejects where the service doesn't say that they came whole. */
-export async function upload(
-  url: string,
-  cookie: string,
-  bytes: number,
-  progress: Progress = { sent: 0 },
-): Promise<void> {
+/** Uploads this many bytes over a connection of its own. Rejects unless the service has received all of them. */
+export async function upload(url: string, cookie: string, bytes: number, progress: Progress = { sent: 0 }) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
   let response = '';
   socket.on('data', (text: string) => (response += text));
-  const over = once(socket, 'close');
+  const closed = once(socket, 'close');
   const fields = `Cookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\nConnection: close\r\n`;
   socket.write(`PUT ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: ${bytes}\r\n\r\n`);
-  await Promise.all([pour(socket, bytes, progress), over]);
+  await Promise.all([pour(socket, bytes, progress), closed]);
   if (!response.startsWith('HTTP/1.1 200 ') || !response.endsWith('whole')) throw new Error(response);
 }
 

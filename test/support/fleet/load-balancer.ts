@@ -1,20 +1,15 @@
 import { startHaproxy } from '../haproxy.mjs';
-import { startFleet, type Fleet } from './fleet.ts';
+import { startFleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
 /** Three processes behind HAProxy, as `deploy/haproxy.cfg` sets it up. */
-export interface BalancedFleet extends Fleet {
-  /** The address of HAProxy, which a browser uses. */
-  readonly url: string;
-  /** The log of HAProxy so far. */
-  balancerLog(): string;
-}
+export type BalancedFleet = Awaited<ReturnType<typeof startBalancedFleet>>;
 
-/** Starts three processes and HAProxy in front of them; the variables are Cloakroom's and the local service's. */
+/** Starts three processes and HAProxy before them, with variables of Cloakroom and of the local service. */
 export async function startBalancedFleet(
   env: Readonly<Record<string, string>> = {},
   service: Readonly<Record<string, string>> = {},
-): Promise<BalancedFleet> {
+) {
   // The processes need PUBLIC_URL, and HAProxy needs the processes.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -29,7 +24,9 @@ export async function startBalancedFleet(
   );
   return {
     ...fleet,
+    /** The address of HAProxy, which a browser uses. */
     url,
+    /** The log of HAProxy so far. */
     balancerLog: () => balancer.printed(),
     async [Symbol.asyncDispose]() {
       await balancer[Symbol.asyncDispose]();

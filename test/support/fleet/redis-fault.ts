@@ -29,21 +29,14 @@ interface Exchange {
 }
 
 /** A user who sends requests to every process again and again while a test injects faults. */
-export interface PollingUser {
-  /** The requests that have a response so far. */
-  readonly exchanges: Exchange[];
-  /** Resolves with the first response, of this status if given, to a request that starts from now on. */
-  next(request: UserRequest, status?: number): Promise<FleetResponse>;
-  /** Lets requests in flight finish. */
-  stop(): Promise<void>;
-}
+export type PollingUser = ReturnType<typeof startPollingUser>;
 
 /** Starts to send these requests, each ten times a second at most. */
 export function startPollingUser(
   { processes }: Fleet,
   { cookie }: TestSession,
   requests: readonly UserRequest[] = USER_REQUESTS,
-): PollingUser {
+) {
   const exchanges: Exchange[] = [];
   const listeners = new Set<(exchange: Exchange) => void>();
   const loads = requests.map((request) =>
@@ -60,10 +53,12 @@ export function startPollingUser(
   );
 
   return {
+    /** The requests that have a response so far. */
     exchanges,
-    next: async (request, status) => {
+    /** Resolves with the first response, of this status if given, to a request that starts from now on. */
+    next: async (request: UserRequest, status?: number) => {
       const from = performance.now();
-      return new Promise((resolve) => {
+      return new Promise<FleetResponse>((resolve) => {
         const listener = (exchange: Exchange) => {
           if (exchange.request !== request || exchange.startedAt < from) return;
           if (status !== undefined && exchange.response.status !== status) return;
@@ -73,6 +68,7 @@ export function startPollingUser(
         listeners.add(listener);
       });
     },
+    /** Lets requests in flight finish. */
     async stop() {
       await Promise.all(loads.map(async (load) => load.stop()));
     },

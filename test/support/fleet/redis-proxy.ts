@@ -5,30 +5,19 @@ import { startTcpServer } from '../tcp-server.ts';
 import type { Barrier } from './barrier.ts';
 
 /** A TCP proxy in front of a Redis that can delay and hold what passes. */
-export interface RedisProxy extends AsyncDisposable {
-  /** For `REDIS_URL`. */
-  readonly url: string;
-  /** Delay of replies from now on, in ms. */
-  delayMs: number;
-  /** Delays only replies to commands with this text; the empty text is in all. */
-  onlyAfter: string;
-  /** Holds the first command that matches, and all commands after it, until `thaw`. */
-  freezeAt: RegExp | null;
-  isFrozen(): boolean;
-  /** Holds the reply to a command that matches at the barrier, and later replies on that connection. */
-  replies: { readonly to: RegExp; readonly barrier: Barrier } | null;
-  /** The commands that are held. */
-  held(): string;
-  thaw(): void;
-}
+export type RedisProxy = Awaited<ReturnType<typeof startRedisProxy>>;
 
 /** Starts a proxy in front of a port of the loopback interface. */
-export async function startRedisProxy(port: number): Promise<RedisProxy> {
+export async function startRedisProxy(port: number) {
   const proxy = {
+    /** Delay of replies from now on, in ms. */
     delayMs: 0,
+    /** Delays only replies to commands with this text; the empty text is in all. */
     onlyAfter: '',
+    /** Holds the first command that matches, and all commands after it, until `thaw`. */
     freezeAt: null as RegExp | null,
-    replies: null as RedisProxy['replies'],
+    /** Holds the reply to a command that matches at the barrier, and later replies on that connection. */
+    replies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
   };
   let frozen: Deferred<void> | null = null;
   let held = '';
@@ -60,6 +49,7 @@ export async function startRedisProxy(port: number): Promise<RedisProxy> {
 
   return Object.assign(proxy, {
     isFrozen: () => frozen !== null,
+    /** The commands that are held. */
     held: () => held,
     thaw: () => {
       held = '';
@@ -67,6 +57,7 @@ export async function startRedisProxy(port: number): Promise<RedisProxy> {
       frozen?.resolve();
       frozen = null;
     },
+    /** For `REDIS_URL`. */
     url: `redis://127.0.0.1:${server.port}`,
     [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });

@@ -71,17 +71,10 @@ export function tally(responses: readonly FleetResponse[]): Record<string, numbe
 }
 
 /** Requests that go on beside what a test does to the fleet. */
-export interface Load {
-  /** All responses so far. */
-  readonly responses: FleetResponse[];
-  /** Resolves with the first response from now on that has this status. */
-  next(status: number): Promise<FleetResponse>;
-  /** Lets requests in flight finish. */
-  stop(): Promise<FleetResponse[]>;
-}
+export type Load = ReturnType<typeof startLoad>;
 
 /** Starts clients that each send one request after the other; `sendOne` gets the number of the request. */
-export function startLoad(clients: number, sendOne: (count: number) => Promise<FleetResponse>): Load {
+export function startLoad(clients: number, sendOne: (count: number) => Promise<FleetResponse>) {
   const responses: FleetResponse[] = [];
   const listeners = new Set<(response: FleetResponse) => void>();
   const over = new AbortController();
@@ -95,9 +88,11 @@ export function startLoad(clients: number, sendOne: (count: number) => Promise<F
   };
   const all = Promise.all(Array.from({ length: clients }, sendAll));
   return {
+    /** All responses so far. */
     responses,
-    next: async (status) =>
-      new Promise((resolve) => {
+    /** Resolves with the first response from now on that has this status. */
+    next: async (status: number) =>
+      new Promise<FleetResponse>((resolve) => {
         const listener = (response: FleetResponse) => {
           if (response.status !== status) return;
           listeners.delete(listener);
@@ -105,6 +100,7 @@ export function startLoad(clients: number, sendOne: (count: number) => Promise<F
         };
         listeners.add(listener);
       }),
+    /** Lets requests in flight finish. */
     async stop() {
       over.abort();
       await all;

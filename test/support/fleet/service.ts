@@ -12,11 +12,10 @@ import { createLocalService } from '../../../src/local-service/local-service.ts'
 import { createOAuthStore } from '../../../src/local-service/oauth-store.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { TOKEN_PATH } from '../constants.ts';
 import { watchService } from '../log-audit.ts';
+import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
@@ -24,7 +23,7 @@ import { freePort } from './free-port.ts';
 export const ME_PATH = '/api/public/v1/me';
 
 /** A refresh that reached the token endpoint. */
-export interface Refresh {
+interface Refresh {
   readonly refreshToken: string;
   /** By performance.now(). */
   readonly at: number;
@@ -41,36 +40,12 @@ type Intercept = (
  * The local service behind a server that counts requests and may respond in its place. It has a Redis of its own, so that
  * faults of Cloakroom's Redis leave it alone.
  */
-export interface TestService extends AsyncDisposable {
-  readonly origin: string;
-  /** Every refresh so far, whether it succeeded or not. */
-  readonly refreshes: Refresh[];
-  /** Requests so far to other endpoints. */
-  apiRequests: number;
-  intercept: Intercept;
-  /** Forgets the refreshes so far, and intercepts nothing any more. */
-  reset(): void;
-  /** Holds token requests at a barrier, before the service handles them. */
-  holdTokenRequests(): Barrier;
-  /** Issues the tokens that a sign-in as this user brings. */
-  issue(user: string): Promise<Grant>;
-  /** Refuses this access token and all others of its grant from now on. */
-  revokeAccess(accessToken: string): Promise<void>;
-  /** Responds to the grant's refresh token with `invalid_grant` from now on. */
-  revokeGrant(accessToken: string): Promise<void>;
-  /** Accepts only this client secret from now on. */
-  changeClientSecret(clientSecret: string): void;
-  /** Refuses connections, and closes those that are open. */
-  goAway(): Promise<void>;
-  /** Listens again, on the same port. */
-  comeBack(): Promise<void>;
-}
+export type TestService = Awaited<ReturnType<typeof startService>>;
 
 /** Starts it; `env` holds `LOCAL_SERVICE_*` variables. */
-export async function startService(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
+export async function startService(env: Readonly<Record<string, string>> = {}) {
   const privateRedis = await startPrivateRedis();
-  const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
-  await redisReady(redis);
+  const redis = await openRedis(privateRedis.url);
   const config = loadLocalServiceConfig(env);
   let local: RequestListener = createLocalService(config, redis, createLog('silent'));
   const { grants, accessTokens, refreshTokens } = createOAuthStore(redis, config, Date.now);
@@ -84,10 +59,12 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     );
   };
 
-  const service: Pick<TestService, 'refreshes' | 'apiRequests' | 'intercept'> = {
-    refreshes: [],
+  const service = {
+    /** Every refresh so far, whether it succeeded or not. */
+    refreshes: [] as Refresh[],
+    /** Requests so far to other endpoints. */
     apiRequests: 0,
-    intercept: () => false,
+    intercept: (() => false) as Intercept,
   };
   const listener = async (req: IncomingMessage, res: ServerResponse) => {
     watchService(req, res);
@@ -121,11 +98,13 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
 
   return Object.assign(service, {
     origin: `http://127.0.0.1:${port}`,
+    /** Forgets the refreshes so far, and intercepts nothing any more. */
     reset() {
       service.refreshes.length = 0;
       service.intercept = () => false;
     },
-    holdTokenRequests() {
+    /** Holds token requests at a barrier, before the service handles them. */
+    holdTokenRequests(): Barrier {
       const barrier = createBarrier();
       barrier.hold();
       service.intercept = async ({ url }) => {
@@ -134,7 +113,8 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
       };
       return barrier;
     },
-    async issue(user: string) {
+    /** Issues the tokens that a sign-in as this user brings. */
+    async issue(user: string): Promise<Grant> {
       const id = await grants.create({ clientId: config.clientId, userId: user, scopes: config.scopes });
       await grants.keep(id);
       const lifetimeMs = config.accessTokenSeconds * 1_000;
@@ -146,19 +126,24 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
         scopes: [...config.scopes],
       };
     },
+    /** Refuses this access token and all others of its grant from now on. */
     revokeAccess: async (token: string) => accessTokens.revoke(token),
+    /** Responds to the grant's refresh token with `invalid_grant` from now on. */
     async revokeGrant(accessToken: string) {
       const id = await accessTokens.grantOf(accessToken);
       if (id !== undefined) await grants.revoke(id);
     },
+    /** Accepts only this client secret from now on. */
     changeClientSecret(clientSecret: string) {
       local = createLocalService({ ...config, clientSecret }, redis, createLog('silent'));
     },
+    /** Refuses connections, and closes those that are open. */
     goAway,
+    /** Listens again, on the same port. */
     comeBack: async () => void (await listen(port)),
     async [Symbol.asyncDispose]() {
       if (server.listening) await goAway();
-      await closeRedis(redis);
+      await redis[Symbol.asyncDispose]();
       await privateRedis[Symbol.asyncDispose]();
       if (failures.length > 0) throw new AggregateError(failures, 'an intercept failed');
     },
