@@ -1,30 +1,29 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { loadConfig, withPort, type Config } from '../../src/config/load.ts';
 import { loadLocalServiceConfig } from '../../src/local-service/config.ts';
 import { createLocalService } from '../../src/local-service/local-service.ts';
 import { bindPort } from '../../src/http/listening.ts';
 import { createLog } from '../../src/observability/logger.ts';
-import { startPrivateRedis, type PrivateRedis } from '../../src/redis/private-redis.ts';
-import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady, type RedisClient } from '../../src/redis/client.ts';
-import { startServer, type RunningServer } from '../../src/server.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import { redisReady } from '../../src/redis/client.ts';
+import { startServer } from '../../src/server.ts';
 import type { Grant } from '../../src/session/record.ts';
-import { createServices, type Services } from '../../src/services.ts';
+import { createServices } from '../../src/services.ts';
 import type { Wait } from '../../src/workspaces/export/all-items.ts';
 import { Browser, type Page } from './browser.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS, TOKEN_PATH } from './constants.ts';
+import { startHttpServer } from './http-server.ts';
 import { keepLines, noteSecret, noteVariables, watchBrowsers, watchService } from './log-audit.ts';
+import { openRedis } from './redis/clients.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const DAY_MS = 86_400_000;
 
 /** A request that reached the service. */
-export interface ServiceRequest {
+interface ServiceRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
@@ -63,26 +62,26 @@ export async function startTestApp(
   env: Env = {},
   wait?: Wait,
   { checkTimeoutsMs, ...limits }: ShortLimits = {},
-): Promise<TestApp> {
+) {
   const privateRedis = await startPrivateRedis();
-  const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
-  await redisReady(redis);
+  const redis = await openRedis(privateRedis.url);
   let skew = 0;
   const now = () => Date.now() + skew;
   const logged: string[] = [];
   const serviceRequests: ServiceRequest[] = [];
   const log = createLog('trace', collect(logged));
 
-  const testApp = { intercept: (() => false) as Interceptor };
+  const testApp = {
+    /** Set it to respond in the service's place. */
+    intercept: (() => false) as Interceptor,
+  };
   let local: RequestListener = () => {};
-  const service = createServer((req, res) => {
+  const service = await startHttpServer((req, res) => {
     serviceRequests.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
     watchService(req, res);
     if (!testApp.intercept(req, res)) local(req, res);
   });
-  service.listen(0, '127.0.0.1');
-  await once(service, 'listening');
-  const serviceOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const serviceOrigin = `http://127.0.0.1:${service.port}`;
 
   const variables = {
     PORT: '0',
@@ -116,16 +115,22 @@ export async function startTestApp(
     services,
     running,
     privateRedis,
+    /** A connection of the test's own. */
     redis,
+    /** What Cloakroom has sent to the service, in order. */
     serviceRequests,
+    /** All log lines of Cloakroom. */
     logged,
+    /** Moves the clock of Cloakroom and of the local service, in ms. */
     advance: (ms: number) => {
       skew += ms;
     },
+    /** Moves that clock to noon (UTC) of today, so that the date can't change during a test. */
     advanceToNoon: () => {
       skew += DAY_MS / 2 - (now() % DAY_MS);
     },
-    async createSession(grant = {}) {
+    /** Creates a session without a sign-in. Resolves with its id and its `Cookie` header. */
+    async createSession(grant: Partial<Grant> = {}) {
       const id = randomBytes(32).toString('base64url');
       const lifetimeMs = 900_000;
       const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
@@ -135,25 +140,21 @@ export async function startTestApp(
       await services.store.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
-    signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),
+    /** Signs in as `demo`. Resolves with the browser and the page that it was led to. */
+    async signIn(returnTo = '/workspaces') {
+      const { browser, address } = await startSignIn({ origin: config.publicOrigin }, { returnTo });
+      const consentPage = await passSignIn(browser, await browser.open(address));
+      return { browser, page: await browser.follow(await browser.press(consentPage, 'Allow')) };
+    },
     async [Symbol.asyncDispose]() {
       running.server.closeAllConnections();
       await running.drain(5_000); // a test may leave requests open
       await services[Symbol.asyncDispose]();
-      service.closeAllConnections();
-      service.close();
-      await closeRedis(redis);
+      await service[Symbol.asyncDispose]();
+      await redis[Symbol.asyncDispose]();
       await privateRedis[Symbol.asyncDispose]();
     },
   });
-}
-
-/** Signs in as a user does: the service's sign-in page, its consent page, and back. */
-async function signIn(origin: string, returnTo: string): Promise<{ browser: Browser; page: Page }> {
-  const { browser, address } = await startSignIn({ origin }, { returnTo });
-  const consentPage = await passSignIn(browser, await browser.open(address));
-  const page = await browser.follow(await browser.press(consentPage, 'Allow'));
-  return { browser, page };
 }
 
 /** Starts a sign-in. Resolves with its browser, the address at the service to go on to, and its `state`. */
