@@ -1,13 +1,14 @@
 import { connect } from 'node:http2';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { useFixture } from '../../support/fixtures.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { createFetch, createPlace, openTls, type Front, type Place } from '../../support/fronts/front.ts';
+import { createFetch, openTls } from '../../support/fronts/front.ts';
 import { startHaproxy } from '../../support/haproxy.mjs';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw.ts';
-import { REVERSE_PROXIES } from './reverse-proxies.ts';
+import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
 // Hostile requests to the reverse proxies and load balancers as deploy/ configures them.
 
@@ -40,18 +41,7 @@ const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(respon
 const locationOf = (response: string) => /^location: (.*)\r$/im.exec(response)?.[1] ?? null;
 
 describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
-  let place: Place;
-  let testApp: TestApp;
-  let front: Front;
-  beforeAll(async () => {
-    place = await createPlace();
-    testApp = await startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
-    front = await startFront(place, [`127.0.0.1:${testApp.config.port}`]);
-  });
-  afterAll(async () => {
-    await front[Symbol.asyncDispose]();
-    await testApp[Symbol.asyncDispose]();
-  });
+  const { place, testApp, front } = useReverseProxy(startFront);
 
   const overTls = async (text: string) => {
     const end = await openTls(place);
@@ -147,18 +137,14 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
 });
 
 describe('HAProxy', () => {
-  let testApp: TestApp;
   let port: number;
-  let program: Awaited<ReturnType<typeof startHaproxy>>;
-  beforeAll(async () => {
+  const testApp = useFixture(async () => {
     port = await freePort();
-    testApp = await startTestApp({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
-    const host = `127.0.0.1:${testApp.config.port}`;
-    program = await startHaproxy(port, [host, host, host]);
+    return startTestApp({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
   });
-  afterAll(async () => {
-    await program[Symbol.asyncDispose]();
-    await testApp[Symbol.asyncDispose]();
+  const program = useFixture(async () => {
+    const host = `127.0.0.1:${testApp.config.port}`;
+    return startHaproxy(port, [host, host, host]);
   });
   const send = async (text: string) => (await exchangeBytes(port, Buffer.from(text))).toString('latin1');
 

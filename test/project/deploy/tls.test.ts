@@ -5,14 +5,14 @@ import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH, MIB } from '../../support/constants.ts';
-import { createFetch, createPlace, openTls, type Front, type Place } from '../../support/fronts/front.ts';
-import { passSignIn, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts';
+import { passSignIn } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
-import { REVERSE_PROXIES } from './reverse-proxies.ts';
+import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
 const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
@@ -22,15 +22,10 @@ const SECRET = 'c0de-that-no-log-may-have';
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) => {
-  let place: Place;
-  let testApp: TestApp;
-  let front: Front;
+  const { place, testApp, front } = useReverseProxy(startFront);
   let send: typeof fetch;
   let cookie: string;
   beforeAll(async () => {
-    place = await createPlace();
-    testApp = await startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
-    front = await startFront(place, [`127.0.0.1:${testApp.config.port}`]);
     send = createFetch(place);
     ({ cookie } = await testApp.createSession());
   });
@@ -38,11 +33,6 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     testApp.intercept = () => false;
     testApp.serviceRequests.length = 0;
   });
-  afterAll(async () => {
-    await front[Symbol.asyncDispose]();
-    await testApp[Symbol.asyncDispose]();
-  });
-
   /** Begins a request of the session; the test writes its body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
     request(place.origin + API_PATH, {
