@@ -65,9 +65,9 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
     idle,
 
     /** Waits for the responses of earlier tests, and resets everything but the clock. Returns the `Cookie` header of a new session. */
-    async begin(listed: readonly unknown[]): Promise<string> {
+    async begin(listed: readonly unknown[], intercept: Interception = () => false): Promise<string> {
       await idle();
-      Object.assign(mutable, { intercept: () => false, wait: passTime });
+      Object.assign(mutable, { intercept, wait: passTime });
       refreshes = 0;
       for (const list of [pauses, service.requests, service.cursors, testApp.logged]) list.length = 0;
       items.splice(0, items.length, ...listed);

@@ -99,9 +99,8 @@ test.each([
 });
 
 test('a client whose session has ended signs in and comes back to the list', async () => {
-  await exporter.begin([]);
+  await exporter.begin([], () => json(400, { error: 'invalid_grant' }));
   const { cookie } = await exporter.testApp.createSession({ expiresAt: 0 });
-  exporter.intercept = () => json(400, { error: 'invalid_grant' });
   const result = await exporter.get('/workspaces/w1/rooms.csv', cookie);
   expect(result.status).toBe(303);
   expect(fieldOf(result, 'location')).toBe('/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms');
@@ -132,8 +131,7 @@ describe('an export keeps', () => {
       'id,cost\r\n9007199254740993,0.10\r\n',
     ],
   ])('%s (%s)', async (_what, extension, sent, exported) => {
-    const cookie = await exporter.begin([]);
-    exporter.intercept = () => response(200, sent, 'Content-Type: application/json');
+    const cookie = await exporter.begin([], () => response(200, sent, 'Content-Type: application/json'));
     expect((await exporter.get(`/workspaces.${extension}`, cookie)).body).toBe(exported);
   });
 });
@@ -146,8 +144,7 @@ describe('a failure of the first page', () => {
     [500, 502, 'The service could not load this page'],
     [400, 502, 'The service could not load this page'],
   ])('is an error page (the service responds %i)', async (given, status, words) => {
-    const cookie = await exporter.begin(workspaces(3));
-    exporter.intercept = () => json(given, {});
+    const cookie = await exporter.begin([], () => json(given, {}));
     const result = await exporter.get('/workspaces.csv', cookie);
     expect(result.status).toBe(status);
     expect(result.body).toContain(words);
@@ -157,16 +154,14 @@ describe('a failure of the first page', () => {
   });
 
   test('offers to sign in again, and links back to the list, where new access may help', async () => {
-    const cookie = await exporter.begin(workspaces(3));
-    exporter.intercept = () => json(403, {});
+    const cookie = await exporter.begin([], () => json(403, {}));
     const { body } = await exporter.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
     expect(body).toMatch(/<a href="\/workspaces\/w1\/rooms">.*Back to the list/);
   });
 
   test('is a problem for a client that prefers JSON', async () => {
-    const cookie = await exporter.begin([]);
-    exporter.intercept = () => response(429, '', 'Retry-After: 7');
+    const cookie = await exporter.begin([], () => response(429, '', 'Retry-After: 7'));
     const result = await exporter.get('/workspaces.ndjson', cookie, ['Accept: application/json']);
     expect(fieldOf(result, 'retry-after')).toBe('7');
     expect(JSON.parse(result.body ?? '')).toMatchObject({ status: 503, code: 'service_rate_limited' });
@@ -182,13 +177,12 @@ describe('a failure of the first page', () => {
 });
 
 test('a third export of a session is a 429 until another one has ended', async () => {
-  const cookie = await exporter.begin(workspaces(150));
   const release: (() => void)[] = [];
-  exporter.intercept = (request, socket) => {
-    if (request.next === null) return false;
+  const cookie = await exporter.begin(workspaces(150), ({ next }, socket) => {
+    if (next === null) return false;
     release.push(() => socket.write(json(200, { value: [] })));
     return null;
-  };
+  });
   const open = async (extension: string, owner = cookie) => {
     const end = await exporter.open(`/workspaces.${extension}`, owner);
     await end.until('HTTP/1.1 200');

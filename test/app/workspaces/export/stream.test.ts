@@ -14,7 +14,6 @@ import { useFixture } from '../../../support/fixtures.ts';
 const exporter = useFixture(async () => startExportApp());
 
 const ITEMS = workspaces(537);
-const waitInReality: typeof exporter.wait = async (ms, signal) => delay(ms, undefined, { signal });
 
 /** Responds to the n-th request of a list, counted from 1. */
 function onRequest(nth: number, respond: Interception): Interception {
@@ -53,79 +52,74 @@ async function expectComplete(cookie: string, items: readonly unknown[] = ITEMS)
   expect(cuts()).toEqual([]);
 }
 
+/** Lets all cursors expire before the fourth request. */
+function expireCursors(change = () => {}): Interception {
+  return onRequest(4, () => {
+    change();
+    exporter.service.expireCursors();
+    return false;
+  });
+}
+
 describe('an export continues', () => {
   test('after a pause that the service asks for', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(3, () => response(429, '', 'Retry-After: 20'));
-    await expectComplete(cookie);
+    const pause = onRequest(3, () => response(429, '', 'Retry-After: 20'));
+    await expectComplete(await exporter.begin(ITEMS, pause));
     expect(exporter.pauses).toEqual([20_000]);
     expect(exporter.service.requests).toHaveLength(7);
   });
 
   test('through any number of refreshes', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    let taken = 'a-living-token';
-    exporter.intercept = (request) => {
-      if (request.target.includes('/oauth2/')) {
-        taken = `token-${exporter.refreshes() + 1}`;
+    let accepted = 'a-living-token';
+    const cookie = await exporter.begin(ITEMS, ({ target, headers }) => {
+      if (target.includes('/oauth2/')) {
+        accepted = `token-${exporter.refreshes() + 1}`;
         return false;
       }
-      if (request.headers['authorization'] !== `Bearer ${taken}`) return json(401, { code: 'TOKEN_EXPIRED' });
+      if (headers['authorization'] !== `Bearer ${accepted}`) return json(401, { code: 'TOKEN_EXPIRED' });
       // The service refuses this token for the next page. A younger token would not be refreshed after that.
-      taken = 'the next one';
+      accepted = 'the next one';
       exporter.testApp.advance(31_000);
       return false;
-    };
+    });
     await expectComplete(cookie);
     expect(exporter.refreshes()).toBe(5);
   });
 
   test('after an expired cursor, without the items that were sent', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(4, () => {
-      exporter.service.expireCursors();
-      return false;
-    });
-    await expectComplete(cookie);
+    await expectComplete(await exporter.begin(ITEMS, expireCursors()));
     expect(exporter.service.requests).toHaveLength(4 + 6);
   });
 
   test('after cursors that expire again and again, while each pass finds a new item', async () => {
-    const cookie = await exporter.begin(ITEMS);
     const expired = new Set<string>();
-    exporter.intercept = (request) => {
+    const cookie = await exporter.begin(ITEMS, ({ next }) => {
       // The first request for each page but the first is refused.
-      const offset = request.next?.split('?')[1];
+      const offset = next?.split('?')[1];
       if (offset === undefined || expired.has(offset)) return false;
       expired.add(offset);
       return json(400, { code: 'NEXT_TOKEN_EXPIRED' });
-    };
+    });
     await expectComplete(cookie);
     expect(expired.size).toBe(5);
   });
 
   test('after the service cuts its pages differently in the second pass', async () => {
-    const cookie = await exporter.begin([]);
     const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
     const firstPass = [toPage(0, 100, 'a'), toPage(100, 130, 'b'), null];
     const pages = [...firstPass, toPage(0, 120, 'c'), toPage(120, 200, 'd'), toPage(200, 210)];
-    exporter.intercept = (_request, _socket, nth) => {
+    const cookie = await exporter.begin([], (_request, _socket, nth) => {
       const page = pages[nth - 1] ?? null;
       return json(page === null ? 400 : 200, page);
-    };
+    });
     await expectComplete(cookie, ITEMS.slice(0, 210));
   });
 
   test('past items that have changed but kept their id, and items without an id', async () => {
     const rest = [...Array.from({ length: 60 }, (_, n) => ({ text: n })), 'a', null, ...ITEMS.slice(0, 100)];
     const items = [...ITEMS.slice(0, 150), ...rest];
-    const cookie = await exporter.begin(items);
-    exporter.intercept = onRequest(4, () => {
-      exporter.items[0] = { id: 'w1', name: 'Another name' };
-      exporter.service.expireCursors();
-      return false;
-    });
-    await expectComplete(cookie, items);
+    const change = () => (exporter.items[0] = { id: 'w1', name: 'Another name' });
+    await expectComplete(await exporter.begin(items, expireCursors(change)), items);
   });
 });
 
@@ -138,41 +132,38 @@ describe('an export is cut off', () => {
     ['the list has become short', () => exporter.items.splice(150)],
     ['no item is left', () => exporter.items.splice(0)],
   ])('when a cursor has expired and the list has changed: %s', async (_what, change) => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(4, () => {
-      change();
-      exporter.service.expireCursors();
-      return false;
-    });
+    const cookie = await exporter.begin(ITEMS, expireCursors(change));
     const why = 'the list has changed since its first pages were sent';
     await expectCutOff(cookie, 'service_response_unreadable', why);
   });
 
   test('when its cursors never lead to a new item', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = ({ next }) => next !== null && exporter.service.cursors.length > 2 && json(400, {});
+    const { cursors, requests } = exporter.service;
+    const cookie = await exporter.begin(
+      ITEMS,
+      ({ next }) => next !== null && cursors.length > 2 && json(400, {}),
+    );
     const why = 'the cursors of the list expire before the list ends';
     await expectCutOff(cookie, 'service_response_unreadable', why);
     // Three pages and a refused fourth; then three times the first page and a refused second.
-    expect(exporter.service.requests).toHaveLength(4 + 3 * 2);
+    expect(requests).toHaveLength(4 + 3 * 2);
   });
 
   test('when a cursor comes a second time', async () => {
-    const cookie = await exporter.begin([]);
-    exporter.intercept = (_request, _socket, nth) =>
-      json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
+    const cookie = await exporter.begin([], (_request, _socket, nth) =>
+      json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' }),
+    );
     await expectCutOff(cookie, 'service_response_unreadable', 'the list leads back to an earlier page');
     expect(exporter.service.requests).toHaveLength(3);
   });
 
   const HALF_A_PAGE = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[';
-  const endWith =
-    (bytes: string): Interception =>
-    (_request, socket) => {
+  const endWith = (bytes: string): Interception => {
+    return (_request, socket) => {
       socket.end(bytes);
       return null;
     };
-
+  };
   const refuseTwice: Interception = () => {
     exporter.intercept = onRequest(1, () => json(401, {}));
     return json(401, {});
@@ -185,9 +176,7 @@ describe('an export is cut off', () => {
     ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
     ['refuses two tokens', 'service_refuses_sign_in', refuseTwice],
   ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, respond) => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(3, respond);
-    await expectCutOff(cookie, code);
+    await expectCutOff(await exporter.begin(ITEMS, onRequest(3, respond)), code);
     expect(exporter.testApp.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-living-token|token-1/);
   });
 
@@ -198,21 +187,21 @@ describe('an export is cut off', () => {
   });
 
   test('when the user signs out', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(3, (_request, socket) => {
+    const signOut = onRequest(3, (_request, socket) => {
       void fetch(`${exporter.testApp.origin}/auth/logout`, {
         method: 'POST',
         headers: { cookie, 'x-requested-with': 'test', accept: 'application/json' },
       }).then(() => socket.write(json(200, { value: ITEMS.slice(0, 100), next: 'more' })));
       return null;
     });
+    const cookie = await exporter.begin(ITEMS, signOut);
     await expectCutOff(cookie, 'session_expired');
     expect(exporter.service.requests.filter(({ limit }) => limit !== null)).toHaveLength(3);
   });
 
   test('with a reset where the end of the connection would end the body (HTTP/1.0)', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.intercept = onRequest(3, () => json(500, {}));
+    const failure = onRequest(3, () => json(500, {}));
+    const cookie = await exporter.begin(ITEMS, failure);
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
     const bytes = exchangeBytes(exporter.testApp.config.port, Buffer.from(request));
     await expect(bytes).rejects.toMatchObject({ code: 'ECONNRESET' });
@@ -221,12 +210,12 @@ describe('an export is cut off', () => {
 
 describe('a client that disconnects', () => {
   test('aborts the request in flight', async () => {
-    const cookie = await exporter.begin(ITEMS);
     let aborted = false;
-    exporter.intercept = onRequest(3, (_request, socket) => {
+    const hold = onRequest(3, (_request, socket) => {
       socket.once('close', () => (aborted = true));
       return null;
     });
+    const cookie = await exporter.begin(ITEMS, hold);
     const reader = await exporter.open('/workspaces.csv', cookie);
     await eventually(async () => exporter.service.requests.length === 3);
     reader.socket.destroy();
@@ -235,9 +224,9 @@ describe('a client that disconnects', () => {
   });
 
   test('ends the pause of its export, and another export may start at once', async () => {
-    const cookie = await exporter.begin(ITEMS);
-    exporter.wait = waitInReality;
-    exporter.intercept = ({ next }) => next !== null && response(429, '', 'Retry-After: 60');
+    const pause = response(429, '', 'Retry-After: 60');
+    const cookie = await exporter.begin(ITEMS, ({ next }) => next !== null && pause);
+    exporter.wait = async (ms, signal) => delay(ms, undefined, { signal });
     for (let times = 1; times <= 3; times += 1) {
       const reader = await exporter.open('/workspaces.csv', cookie);
       await reader.until('HTTP/1.1 200');
@@ -286,13 +275,12 @@ test('a client that stops reading stops the requests to the service', async () =
 
 test('a page is sent before the next one has arrived', async () => {
   const items = workspaces(150);
-  const cookie = await exporter.begin(items);
   let respond = () => {};
-  exporter.intercept = (request, socket) => {
-    if (request.next === null) return false;
+  const cookie = await exporter.begin(items, ({ next }, socket) => {
+    if (next === null) return false;
     respond = () => socket.write(json(200, { value: items.slice(100) }));
     return null;
-  };
+  });
   const reader = await exporter.open('/workspaces.ndjson', cookie);
   await reader.until('"Workspace 100"');
   await eventually(async () => exporter.service.requests.length === 2);
@@ -305,18 +293,17 @@ test('a page is sent before the next one has arrived', async () => {
 
 test('a drain waits for an export', async () => {
   await using own = await startExportApp();
-  const cookie = await own.begin(workspaces(537));
-  let go = () => {};
-  own.intercept = (request, socket) => {
-    if (request.next !== own.service.cursors[1]) return false;
-    go = () => socket.write(json(200, { value: [{ id: 'the last' }] }));
+  let respond = () => {};
+  const cookie = await own.begin(ITEMS, ({ next }, socket) => {
+    if (next !== own.service.cursors[1]) return false;
+    respond = () => socket.write(json(200, { value: [{ id: 'the last' }] }));
     return null;
-  };
+  });
   const reader = await own.open('/workspaces.ndjson', cookie);
   await eventually(async () => own.service.requests.length === 3);
   const drained = own.testApp.running.drain(60_000);
   await eventually(async () => (await fetch(`${own.testApp.origin}/healthz`).catch(() => null)) === null);
-  go();
+  respond();
   expect(await reader.over).toBe('end');
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
   expect(await drained).toBe(true);
