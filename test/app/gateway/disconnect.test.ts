@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
@@ -134,55 +133,6 @@ test('a service that resets the connection that ends its response makes the gate
 
 const HALF = 40 * 1024;
 
-/** Resolves once the gateway has read what the test has sent. */
-const untilRead = async () => eventLoopTurns(10);
-
-/**
- * Responds and closes the connection, and only then lets the client read. Corking the gateway's socket simulates a client whose
- * receive window is full.
- */
-async function respondToSlowClient(fields: string, half: string, rest: string): Promise<RawEnd> {
-  const accepted = once(raw.testApp.running.server, 'connection') as Promise<[Socket]>;
-  const begun = raw.begin(`GET ${PATH}`);
-  const [socket] = await accepted;
-  socket.cork();
-  const { browser, service } = await begun;
-  service.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${half}`);
-  await untilRead();
-  service.socket.end(rest);
-  await untilRead();
-  socket.uncork();
-  return browser;
-}
-
-describe.each(['', 'Connection: close\r\n'])('a response that waits for a slow client (%j)', (field) => {
-  const [half, rest] = ['a'.repeat(HALF), `${'b'.repeat(HALF)}END`];
-  const length = `Content-Length: ${half.length + rest.length}`;
-
-  test.each([
-    ['with its length', length, half, rest],
-    ['in chunks', CHUNKED, chunk(half), `${chunk(rest)}0\r\n\r\n`],
-    ['until the connection ends', 'X-Until: the end', half, rest],
-  ])('arrives whole (%s)', async (_framing, framing, first, last) => {
-    const browser = await respondToSlowClient(field + framing, first, last);
-    const text = await browser.until('END');
-    expect(text.match(/a{100,}/g)?.join('')).toHaveLength(HALF);
-    expect(text.match(/b{100,}/g)?.join('')).toHaveLength(HALF);
-    browser.socket.destroy();
-    await expectNextToWork();
-  });
-
-  test.each([
-    ['short of its length', `${length}0`, half, rest],
-    ['between chunks', CHUNKED, chunk(half), chunk(rest)],
-  ])('is aborted where the service closes %s', async (_where, framing, first, last) => {
-    const browser = await respondToSlowClient(field + framing, first, last);
-    expect(await browser.over).toMatch(/^(?:end|closed|ECONNRESET)$/); // not by a timeout of the test
-    expect(browser.text()).not.toMatch(/\r\n0\r\n/);
-    await expectNextToWork();
-  });
-});
-
 describe('a held 401', () => {
   const refusal = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
   const large = `${'no '.repeat(HALF / 4)}END`;
@@ -216,7 +166,7 @@ describe('a held 401', () => {
   ) => {
     const tokenEndpoint = await refuse(service, response);
     leave(service.socket);
-    await untilRead();
+    await eventLoopTurns(10); // until the gateway has read the end
     tokenEndpoint.socket.write(REFRESHED);
   };
 

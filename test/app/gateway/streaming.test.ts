@@ -10,34 +10,22 @@ import { requestsInFlight } from '../../support/metrics-app.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-const patient = useTestApp({ SERVICE_CONNECTIONS: '1' });
-/** For tests of timeouts alone, because a second is short on a busy machine. */
-const impatient = useTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
-/** The app that the test sends its requests to. */
-let testApp: TestApp;
+const testApp = useTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
 let cookie: string;
 let agent: Agent;
 
 beforeEach(async () => {
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  await use(patient);
+  ({ cookie } = await testApp.createSession());
 });
 afterEach(() => {
   agent.destroy();
   testApp.intercept = () => false;
 });
 
-async function use(which: TestApp): Promise<void> {
-  testApp = which;
-  ({ cookie } = await testApp.createSession());
-}
-
-function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
-  return httpRequest(testApp.origin + PATH, {
-    method,
-    agent,
-    headers: { cookie, 'x-requested-with': 'test', ...headers },
-  });
+function begin(method: string, fields: Record<string, string> = {}, origin = testApp.origin): ClientRequest {
+  const headers = { cookie, 'x-requested-with': 'test', ...fields };
+  return httpRequest(origin + PATH, { method, agent, headers });
 }
 
 async function responseTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
@@ -47,7 +35,6 @@ async function responseTo(req: ClientRequest): Promise<{ status: number | undefi
 
 describe('an upload', () => {
   test('that waits too long for a connection gets a 504, and the other response goes on', async () => {
-    await use(impatient);
     // The one connection is busy until the upload has its response.
     const uploadEnded = createDeferred<void>();
     testApp.intercept = (req, res) => {
@@ -66,7 +53,6 @@ describe('an upload', () => {
   });
 
   test('that stops before its first 64 KiB loses its connection, and the service receives no request', async () => {
-    await use(impatient);
     testApp.serviceRequests.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
     upload.write(Buffer.alloc(60_000));
@@ -76,8 +62,8 @@ describe('an upload', () => {
 
   test('that grows past MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
     await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
-    await use(small);
-    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    ({ cookie } = await small.createSession());
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' }, small.origin);
     upload.on('error', () => {}); // the connection may close before all is sent
     upload.end(Buffer.alloc(2_000));
     expect(await responseTo(upload)).toMatchObject({ status: 413 });
@@ -86,7 +72,6 @@ describe('an upload', () => {
   });
 
   test('that the service does not read gets a 504, however many interim responses the service sends', async () => {
-    await use(impatient);
     testApp.intercept = (req, res) => {
       req.pause();
       const more = setInterval(() => res.writeProcessing(), 200);
@@ -102,7 +87,6 @@ describe('an upload', () => {
 
 describe('a download', () => {
   test('that the client does not read loses its connection, and frees the one to the service', async () => {
-    await use(impatient);
     let taken = 0;
     const freed = new Promise<void>((resolve) => {
       testApp.intercept = (_req, res) => {

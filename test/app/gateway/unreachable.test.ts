@@ -9,38 +9,37 @@ import { expectProblem, type ExpectedProblem } from '../../support/problem-respo
 import { createCertificate, type Certificate } from '../../support/certificate.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
-import { send, type FleetResponse } from '../../support/fleet/requests.ts';
+import { send } from '../../support/fleet/requests.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
+import type { RawEnd } from '../../support/raw-client.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
-// A service that no request reaches, in real processes: their errors are those of production.
+// Services that no request reaches, tested in real processes, whose errors are those of production.
 
 const fleet = useFleet({ processes: 0 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 
-/** Sends one request through a process in front of a service at this address. */
-async function callAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
+/** Starts a process in front of a service with this URL, and sends one request. */
+async function requestAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
-  const answer: FleetResponse = await send(cloakroom.url, (await fleet.createSession()).cookie, {
-    path: PATH,
-  });
+  const sendAgain = async () => send(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
   const lines = () => cloakroom.logged().map((line) => JSON.stringify(line));
-  return { answer, lines, cloakroom };
+  return { response: await sendAgain(), lines, sendAgain, kill: async () => cloakroom.kill() };
 }
 
-async function expectCauseAt(
+async function expectProblemAt(
   serviceUrl: string,
   cause: ExpectedProblem,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const { answer, lines, cloakroom } = await callAt(serviceUrl, env);
-  await expectProblem(answer, lines, cause);
-  await cloakroom.kill();
+  const { response, lines, kill } = await requestAt(serviceUrl, env);
+  await expectProblem(response, lines, cause);
+  await kill();
 }
 
-/** A service over TLS with this certificate. */
+/** Starts a service over TLS with this certificate. */
 async function startTlsService(certificate: Certificate) {
   const server = createServer(certificate, (_req, res) => res.end('over TLS'));
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
@@ -55,7 +54,7 @@ async function startTlsService(certificate: Certificate) {
   };
 }
 
-/** The variables of a process that trusts this certificate. */
+/** Returns the variables of a process that trusts this certificate. */
 async function trust({ cert }: Certificate) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'trusted.pem');
@@ -66,64 +65,59 @@ async function trust({ cert }: Certificate) {
   };
 }
 
-describe('service_unreachable is', () => {
+describe('service_unreachable means', () => {
   test('a port without a listener', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    await expectCauseAt(url, { ...UNREACHABLE, logged: /ECONNREFUSED/ });
+    await expectProblemAt(url, { ...UNREACHABLE, logged: /ECONNREFUSED/ });
   });
 
   test('an unknown host name, at once', async () => {
-    await expectCauseAt('http://nobody.invalid', { ...UNREACHABLE, logged: /ENOTFOUND|EAI_AGAIN/ });
+    await expectProblemAt('http://nobody.invalid', { ...UNREACHABLE, logged: /ENOTFOUND|EAI_AGAIN/ });
   });
 
   test('an untrusted certificate', async () => {
     await using service = await startTlsService(createCertificate('localhost'));
-    await expectCauseAt(service.url, { ...UNREACHABLE, logged: /SELF_SIGNED_CERT/ });
+    await expectProblemAt(service.url, { ...UNREACHABLE, logged: /SELF_SIGNED_CERT/ });
   });
 
   test('plain HTTP where TLS is expected', async () => {
     await using service = await startRawService();
-    service.takeNext().then(
-      ({ socket }) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'),
-      () => {},
-    );
+    const refuse = ({ socket }: RawEnd) =>
+      socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+    void service.takeNext().then(refuse);
     const url = service.origin.replace('http:', 'https:');
-    await expectCauseAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
+    await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
 
-  test('a good certificate of another name, which costs no connection', async () => {
+  test('a certificate of another name, and the pool keeps its connection', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
     const env = { ...trusted.env, SERVICE_CONNECTIONS: '1' };
-    const { answer, lines, cloakroom } = await callAt(service.url, env);
-    await expectProblem(answer, lines, { ...UNREACHABLE, logged: /ERR_TLS_CERT_ALTNAME_INVALID/ });
-    const again = await send(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
-    expect(again).toMatchObject(UNREACHABLE);
-    await cloakroom.kill();
-  });
-
-  test('not a good certificate of its own name', async () => {
-    const certificate = createCertificate('localhost');
-    await using trusted = await trust(certificate);
-    await using service = await startTlsService(certificate);
-    const { answer } = await callAt(service.url, trusted.env);
-    expect(answer).toMatchObject({ status: 200, body: 'over TLS' });
+    const { response, lines, sendAgain, kill } = await requestAt(service.url, env);
+    await expectProblem(response, lines, { ...UNREACHABLE, logged: /ERR_TLS_CERT_ALTNAME_INVALID/ });
+    expect(await sendAgain()).toMatchObject(UNREACHABLE);
+    await kill();
   });
 
   test('a connection that is reset at once', async () => {
     await using service = await startRawService();
-    service.takeNext().then(
-      ({ socket }) => socket.resetAndDestroy(),
-      () => {},
-    );
-    await expectCauseAt(service.origin, { ...UNREACHABLE, logged: /ECONNRESET/ });
+    void service.takeNext().then(({ socket }) => socket.resetAndDestroy());
+    await expectProblemAt(service.origin, { ...UNREACHABLE, logged: /ECONNRESET/ });
   });
 });
 
-test('service_timeout is a service that accepts no connection', async () => {
-  await using deaf = await startUnresponsivePort();
+test('the gateway reaches a service with a trusted certificate of its name', async () => {
+  const certificate = createCertificate('localhost');
+  await using trusted = await trust(certificate);
+  await using service = await startTlsService(certificate);
+  const { response } = await requestAt(service.url, trusted.env);
+  expect(response).toMatchObject({ status: 200, body: 'over TLS' });
+});
+
+test('service_timeout means a service that accepts no connection', async () => {
+  await using unresponsive = await startUnresponsivePort();
   const logged = /no response in time|UND_ERR_CONNECT_TIMEOUT/;
   const cause = { status: 504, code: 'service_timeout', logged };
-  await expectCauseAt(`http://127.0.0.1:${deaf.port}`, cause, { SERVICE_TIMEOUT_SECONDS: '1' });
+  await expectProblemAt(`http://127.0.0.1:${unresponsive.port}`, cause, { SERVICE_TIMEOUT_SECONDS: '1' });
 });
