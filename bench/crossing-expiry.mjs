@@ -5,8 +5,8 @@ import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
 /**
- * Nobody waits: calls that are made while their token is being renewed, and those that are first with the new one,
- * beside calls of the same sessions in the same seconds that come nowhere near an expiry.
+ * Nobody waits: requests that are made while their token is being refreshed, and those that are first with the new one,
+ * beside requests of the same sessions in the same seconds that come nowhere near an expiry.
  */
 
 const TOKEN_SECONDS = 6;
@@ -16,14 +16,14 @@ const TOKEN_LATENCY_MS = 500;
 const WARM_UP_MS = 6_000;
 const PARTS = 5;
 const PART_MS = 12_000;
-/** They call all the time: two processes are far from busy with them. */
+/** They request all the time: two processes are far from busy with them. */
 const USERS = 60;
-const CALL_EVERY_MS = 250;
+const REQUEST_EVERY_MS = 250;
 /** They come back after their token is spent. */
 const RETURNERS = 60;
 const RETURN_EVERY_MS = TOKEN_SECONDS * 1_000 + 1_000;
 
-/** @typedef {'away' | 'crossing' | 'spent'} Kind */
+/** @typedef {'away' | 'crossing' | 'expired'} Kind */
 /** @typedef {{ kind: Kind, ms: number, at: number }} Sample */
 
 const testApp = await startTestApp({
@@ -50,21 +50,21 @@ async function measure() {
 
   /** @param {number} everyMs */
   const live = async (everyMs) => {
-    // Entered a while ago, each at another time: or all would renew in step.
+    // Entered a while ago, each at another time: or all would refresh in step.
     const leftSeconds = TOKEN_SECONDS * (0.4 + 0.6 * Math.random());
-    const cookie = await testApp.enter(leftSeconds);
-    let spentAt = Date.now() + leftSeconds * 1_000;
+    const cookie = await testApp.createSession(leftSeconds);
+    let expiresAt = Date.now() + leftSeconds * 1_000;
     const ask = async () => {
-      const leftMs = spentAt - Date.now();
+      const leftMs = expiresAt - Date.now();
       const before = performance.now();
-      const answer = await testApp.call(Math.random() < 0.5 ? 0 : 1, cookie);
-      const isNew = answer.spentAt > spentAt;
-      spentAt = Math.max(spentAt, answer.spentAt);
+      const response = await testApp.send(Math.random() < 0.5 ? 0 : 1, cookie);
+      const isNew = response.expiresAt > expiresAt;
+      expiresAt = Math.max(expiresAt, response.expiresAt);
       const at = before - began - WARM_UP_MS;
       if (at >= 0) samples.push({ kind: kindOf(leftMs, isNew), ms: performance.now() - before, at });
     };
     await pause(Math.random() * everyMs);
-    // At its own pace, whatever becomes of the calls before: one that waits must not hold the next ones back.
+    // At its own pace, whatever becomes of the requests before: one that waits must not hold the next ones back.
     while (!over.signal.aborted) {
       underWay.push(ask());
       await pause(everyMs * (0.5 + Math.random()));
@@ -74,7 +74,7 @@ async function measure() {
   const pause = async (ms) => delay(ms, undefined, { signal: over.signal }).catch(() => {});
 
   const lives = [
-    ...Array.from({ length: USERS }, async () => live(CALL_EVERY_MS)),
+    ...Array.from({ length: USERS }, async () => live(REQUEST_EVERY_MS)),
     ...Array.from({ length: RETURNERS }, async () => live(RETURN_EVERY_MS * 1.5)),
   ];
   await delay(WARM_UP_MS + PARTS * PART_MS);
@@ -86,11 +86,11 @@ async function measure() {
 
 /**
  * @param {number} leftMs of the token that was last seen
- * @param {boolean} isNew whether the answer came with another one
+ * @param {boolean} isNew whether the response came with another one
  * @returns {Kind}
  */
 function kindOf(leftMs, isNew) {
-  if (leftMs <= 0) return 'spent';
+  if (leftMs <= 0) return 'expired';
   return isNew || leftMs <= AHEAD_MS ? 'crossing' : 'away';
 }
 
@@ -99,8 +99,8 @@ function report(samples) {
   /** @type {Record<Kind, string>} */
   const names = {
     away: 'away from an expiry',
-    crossing: 'crossing an expiry, renewed beside it',
-    spent: 'after an expiry, token spent: must wait',
+    crossing: 'crossing an expiry, refreshed beside it',
+    expired: 'after an expiry, token expired: must wait',
   };
   const rows = Object.entries(names).map(([kind, name]) => {
     const mine = samples.filter((sample) => sample.kind === kind);
@@ -118,13 +118,13 @@ function report(samples) {
     ];
   });
   printTable(
-    `Time of a call as a ratio to calls away from an expiry: ${testApp.service.refreshes} renewals, each ${TOKEN_LATENCY_MS} ms at ` +
+    `Time of a request as a ratio to requests away from an expiry: ${testApp.service.refreshes} refreshes, each ${TOKEN_LATENCY_MS} ms at ` +
       'the token endpoint, two processes',
-    [['calls', 'count', 'p50 ratio', 'p99 ratio', `p99 in ${PARTS} parts of the run`], ...rows],
+    [['requests', 'count', 'p50 ratio', 'p99 ratio', `p99 in ${PARTS} parts of the run`], ...rows],
   );
 }
 
-/** Calls that queue for a processor cross an expiry because they are late, and not the other way round. */
+/** Requests that queue for a processor cross an expiry because they are late, and not the other way round. */
 function warnIfBusy() {
   const [load = 0] = loadavg();
   if (load <= availableParallelism()) return;

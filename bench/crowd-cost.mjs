@@ -5,10 +5,10 @@ import { requestBytes } from './peers/browser-request.mjs';
 import { createCloakroom } from './support/cloakroom.mjs';
 import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
-import { createCallers } from './support/load.mjs';
+import { createClients } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRound, sumUp, tellQuality } from './support/rounds.mjs';
+import { measureRound, runRounds } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -16,9 +16,9 @@ import { figure, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * What a call costs where many are in flight, as Cloakroom is shipped and as V8 would have it (docs/decisions/0022): CPU time,
- * and how much of a call's memory the young generation hands on to the old one. What V8 decides it decides once for a
- * process, so that each round has processes of its own.
+ * Measures the cost of a request with many in flight, with Cloakroom's options of V8 and with V8's defaults (docs/decisions/0022):
+ * CPU time, and the memory that the young generation promotes to the old one. V8 decides on pretenuring once for a process, so
+ * each round has its own processes.
  */
 
 const ROUNDS = 4;
@@ -27,15 +27,15 @@ const WARM_UP_MS = 2_500;
 const SESSIONS = 8;
 const FEW = 32;
 const MANY = 128;
-const OWN_WAY = ['--allocation-site-pretenuring'];
+const V8_DEFAULT = ['--allocation-site-pretenuring'];
 const KINDS = [FEW, MANY].flatMap((inFlight) => [
   { title: `${inFlight} in flight`, inFlight, nodeOptions: [] },
-  { title: `${inFlight} in flight, V8's own way`, inFlight, nodeOptions: OWN_WAY },
+  { title: `${inFlight} in flight, V8's default`, inFlight, nodeOptions: V8_DEFAULT },
 ]);
 
 pinSelf(OTHER_CORE);
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
-const service = /** @type {{ port: number, body: string }} */ (await upstream.told());
+const service = /** @type {{ port: number, body: string }} */ (await upstream.nextMessage());
 const store = await startStore({ port: await freePort() });
 const probe = await startMemoryProbe();
 const testApp = createCloakroom({
@@ -49,16 +49,7 @@ const figures = KINDS.map(() => ({
   cpuMs: /** @type {number[]} */ ([]),
   promoted: /** @type {number[]} */ ([]),
 }));
-/** @type {import('./support/rounds.mjs').Quality[]} */
-const qualities = [];
-try {
-  for (let round = 0; round < ROUNDS; round++) await runRound(round);
-  report();
-} finally {
-  await probe.stop();
-  await upstream.stop();
-  await store.stop();
-}
+await runRounds({ rounds: ROUNDS, runRound, report, probe, started: [upstream, store] });
 
 /** @param {number} round */
 async function runRound(round) {
@@ -66,7 +57,7 @@ async function runRound(round) {
   const systems = [];
   try {
     for (const kind of KINDS) systems.push(await startSystem(kind));
-    for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
+    for (const { clients } of systems) await clients.sendFor(WARM_UP_MS);
     const before = systems.map((system) => system.promotedBytes());
     const { measured, quality } = await measureRound({
       systems,
@@ -76,19 +67,19 @@ async function runRound(round) {
       pids: ({ pids }) => pids,
       helpers: [process.pid, upstream.pid, store.pid],
       async work(system, ms) {
-        const calls = await system.callers.callFor(ms);
-        system.calls += calls;
-        return calls;
+        const requests = await system.clients.sendFor(ms);
+        system.requests += requests;
+        return requests;
       },
     });
     for (const [at, system] of systems.entries()) {
-      figures[at]?.cpuMs.push(measured[at]?.cpuMsPerCall ?? NaN);
-      figures[at]?.promoted.push((system.promotedBytes() - (before[at] ?? NaN)) / system.calls);
+      figures[at]?.cpuMs.push(measured[at]?.cpuMsPerRequest ?? NaN);
+      figures[at]?.promoted.push((system.promotedBytes() - (before[at] ?? NaN)) / system.requests);
     }
-    qualities.push(quality);
+    return [quality];
   } finally {
-    for (const { callers, started, close } of systems) {
-      callers.close();
+    for (const { clients, started, close } of systems) {
+      clients.close();
       await started.stop();
       close();
     }
@@ -99,7 +90,7 @@ async function runRound(round) {
 async function startSystem({ inFlight, nodeOptions }) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
   const log = openSync(join(folder, 'collections'), 'w+');
-  rmSync(folder, { recursive: true }); // the file goes with the last who has it open
+  rmSync(folder, { recursive: true }); // the open file descriptor keeps the file
   const started = await testApp.start({
     env: { LOG_LEVEL: 'silent' },
     nodeOptions: ['--trace-gc-nvp', ...nodeOptions],
@@ -107,17 +98,17 @@ async function startSystem({ inFlight, nodeOptions }) {
     wrap: onMeasuredCore,
   });
   const cookies = [];
-  while (cookies.length < SESSIONS) cookies.push(await testApp.enter(newGrant(OPAQUE, 14_400)));
+  while (cookies.length < SESSIONS) cookies.push(await testApp.createSession(newGrant(OPAQUE, 14_400)));
   const target = { port: started.port, requests: cookies.map(requestBytes), bodyBytes: service.body.length };
   return {
-    calls: 0,
+    requests: 0,
     started,
     pids: familyOf(started.pid),
-    callers: createCallers(target, inFlight),
-    /** By the collections of the young generation so far; the last few may not be written yet. */
+    clients: createClients(target, inFlight),
+    /** Bytes promoted by the collections of the young generation that V8 has written so far. */
     promotedBytes() {
       const lines = [...readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g)];
-      if (lines.length === 0) throw new Error('V8 tells of its collections in other words.');
+      if (lines.length === 0) throw new Error('The format of V8’s trace has changed.');
       return lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
     },
     close: () => closeSync(log),
@@ -136,10 +127,9 @@ function report() {
       `${figure(Math.min(...promoted))} – ${figure(Math.max(...promoted))}`,
     ];
   });
-  const head = ['with', 'CPU, ratio', 'min – max', 'bytes grown old', 'min – max'];
-  printTable(`CPU time of a call, and what it leaves to the old generation, over ${ROUNDS} rounds`, [
+  const head = ['with', 'CPU, ratio', 'min – max', 'bytes promoted', 'min – max'];
+  printTable(`CPU time of a request, and bytes promoted to the old generation, over ${ROUNDS} rounds`, [
     head,
     ...rows,
   ]);
-  console.log(`\n${tellQuality(sumUp(qualities), probe.bestMs())}`);
 }

@@ -3,10 +3,10 @@ import { createCloakroom } from './support/cloakroom.mjs';
 import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { openIdleConnections } from './support/idle-connections.mjs';
-import { createCallers } from './support/load.mjs';
+import { createClients } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRound, sumUp, tellQuality } from './support/rounds.mjs';
+import { measureRound, runRounds } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -14,16 +14,15 @@ import { figure, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * What a call costs Cloakroom beside many sessions that are only kept, and beside many connections that are only open. Processes of
- * the same kind differ by chance, and the machine from minute to minute: so each is measured before there is anything beside it, and
- * after, and the ratio of the two is divided by that of a process that has nothing beside it either time. A second such process tells
- * how much chance is left.
+ * Measures the cost of a request beside many idle sessions in Redis, and beside many idle connections. Processes of the same kind
+ * differ by chance, and the machine differs from minute to minute. So each process is measured before and after the idle sessions or
+ * connections are added. The ratio is divided by that of a process with neither. A second such process shows the remaining noise.
  */
 
 const IDLE_CONNECTIONS = 5_000;
-const KEPT_SESSIONS = 200_000;
-const CALLING_SESSIONS = 8;
-/** Commands under way at once: as many as Redis answers long before they count as lost. */
+const IDLE_SESSIONS = 200_000;
+const ACTIVE_SESSIONS = 8;
+/** Redis commands in flight at once. Redis responds to so many well within the command timeout. */
 const AT_ONCE = 200;
 const ROUNDS = 5;
 const SECONDS = 1.5;
@@ -31,36 +30,26 @@ const WARM_UP_MS = 4_000;
 
 pinSelf(OTHER_CORE);
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
-const service = /** @type {{ port: number, body: string }} */ (await upstream.told());
+const service = /** @type {{ port: number, body: string }} */ (await upstream.nextMessage());
 const emptyStore = await startStore({ port: await freePort() });
 const fullStore = await startStore({ port: await freePort() });
 
-const emptyHouse = houseOn(emptyStore);
-const fullHouse = houseOn(fullStore);
+const beforeEmptyStore = cloakroomOn(emptyStore);
+const beforeFullStore = cloakroomOn(fullStore);
 const KINDS = [
-  { title: 'neither', testApp: emptyHouse, connections: 0 },
-  { title: 'neither, in another process', testApp: emptyHouse, connections: 0 },
-  { title: `${count(KEPT_SESSIONS)} sessions in Redis`, testApp: fullHouse, connections: 0 },
+  { title: 'neither', testApp: beforeEmptyStore, connections: 0 },
+  { title: 'neither, in another process', testApp: beforeEmptyStore, connections: 0 },
+  { title: `${count(IDLE_SESSIONS)} sessions in Redis`, testApp: beforeFullStore, connections: 0 },
   {
     title: `${count(IDLE_CONNECTIONS)} idle connections`,
-    testApp: emptyHouse,
+    testApp: beforeEmptyStore,
     connections: IDLE_CONNECTIONS,
   },
 ];
 const probe = await startMemoryProbe();
-/** In each round: what a call costs after, as a ratio to before, over the same of the first. */
+/** In each round: the cost of a request after, as a ratio to before, divided by that of the first kind. */
 const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
-/** @type {import('./support/rounds.mjs').Quality[]} */
-const qualities = [];
-try {
-  for (let round = 0; round < ROUNDS; round++) await runRound(round);
-  report();
-} finally {
-  await probe.stop();
-  await upstream.stop();
-  await emptyStore.stop();
-  await fullStore.stop();
-}
+await runRounds({ rounds: ROUNDS, runRound, report, probe, started: [upstream, emptyStore, fullStore] });
 
 /** @param {number} round */
 async function runRound(round) {
@@ -70,18 +59,19 @@ async function runRound(round) {
   const idle = [];
   try {
     for (const kind of KINDS) systems.push(await startSystem(kind));
-    for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
+    for (const { clients } of systems) await clients.sendFor(WARM_UP_MS);
     const before = await measure(systems, idle, round);
-    await enterMany(fullHouse, KEPT_SESSIONS);
+    await createSessions(beforeFullStore, IDLE_SESSIONS);
     for (const { target, connections } of systems)
       if (connections > 0) idle.push(await openIdleConnections(target, connections));
     const after = await measure(systems, idle, round);
-    const grown = after.map((cost, at) => cost / (before[at] ?? NaN));
-    for (const [at, each] of grown.entries()) ratios[at]?.push(each / (grown[0] ?? NaN));
+    const growth = after.costs.map((cost, at) => cost / (before.costs[at] ?? NaN));
+    for (const [at, each] of growth.entries()) ratios[at]?.push(each / (growth[0] ?? NaN));
+    return [before.quality, after.quality];
   } finally {
     for (const connections of idle) connections.close();
-    for (const { callers, started } of systems) {
-      callers.close();
+    for (const { clients, started } of systems) {
+      clients.close();
       await started.stop();
     }
     await fullStore.redis.flushall();
@@ -89,7 +79,7 @@ async function runRound(round) {
 }
 
 /**
- * Resolves with the CPU time of a call of each, in ms.
+ * Resolves to the CPU time of a request to each system, in ms.
  * @param {readonly System[]} systems
  * @param {readonly Awaited<ReturnType<typeof openIdleConnections>>[]} idle
  * @param {number} round
@@ -105,43 +95,42 @@ async function measure(systems, idle, round) {
     prepare: async () => {
       for (const connections of idle) await connections.keep();
     },
-    work: async ({ callers }, ms) => callers.callFor(ms),
+    work: async ({ clients }, ms) => clients.sendFor(ms),
   });
-  qualities.push(quality);
-  return measured.map(({ cpuMsPerCall }) => cpuMsPerCall);
+  return { costs: measured.map(({ cpuMsPerRequest }) => cpuMsPerRequest), quality };
 }
 
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
 
 /** @param {Awaited<ReturnType<typeof startStore>>} store */
-function houseOn({ url, redis }) {
+function cloakroomOn({ url, redis }) {
   return createCloakroom({ upstream: `http://127.0.0.1:${service.port}`, redisUrl: url, redis });
 }
 
 /** @param {typeof KINDS[number]} kind */
 async function startSystem({ testApp, connections }) {
   const started = await testApp.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });
-  const cookies = await enterMany(testApp, CALLING_SESSIONS);
+  const cookies = await createSessions(testApp, ACTIVE_SESSIONS);
   const target = {
     port: started.port,
     requests: cookies.map(requestBytes),
     bodyBytes: service.body.length,
   };
-  return { connections, started, target, pids: familyOf(started.pid), callers: createCallers(target) };
+  return { connections, started, target, pids: familyOf(started.pid), clients: createClients(target) };
 }
 
 /**
- * Sessions as sign-in writes them, and their `Cookie` headers.
+ * Writes sessions as sign-in does. Resolves to their `Cookie` headers.
  * @param {ReturnType<typeof createCloakroom>} testApp
  * @param {number} sessions
  */
-async function enterMany(testApp, sessions) {
+async function createSessions(testApp, sessions) {
   /** @type {string[]} */
   const cookies = [];
   while (cookies.length < sessions) {
     const some = Math.min(AT_ONCE, sessions - cookies.length);
-    const enter = async () => testApp.enter(newGrant(OPAQUE, 14_400));
-    cookies.push(...(await Promise.all(Array.from({ length: some }, enter))));
+    const create = async () => testApp.createSession(newGrant(OPAQUE, 14_400));
+    cookies.push(...(await Promise.all(Array.from({ length: some }, create))));
   }
   return cookies;
 }
@@ -152,8 +141,7 @@ function report() {
     figure(median(all)),
     `${figure(Math.min(...all))} – ${figure(Math.max(...all))}`,
   ]);
-  printTable(`CPU time of a call, over ${ROUNDS} rounds`, [['beside', 'ratio', 'min – max'], ...rows]);
-  console.log(`\n${tellQuality(sumUp(qualities), probe.bestMs())}`);
+  printTable(`CPU time of a request, over ${ROUNDS} rounds`, [['beside', 'ratio', 'min – max'], ...rows]);
 }
 
 /** @param {number} value */

@@ -8,7 +8,7 @@ import { readOptions } from './peers/options.mjs';
 import { describeMachine, toMarkdown, toSpread, versionsOf } from './peers/report.mjs';
 import { OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
-import { callNowAndThen, createCallers } from './support/load.mjs';
+import { sendNowAndThen, createClients } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
 import { measureRound, sumUp } from './support/rounds.mjs';
@@ -18,14 +18,14 @@ import { startStore } from './support/store.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Cloakroom beside peers that do the same job: a call with a session's cookie goes on to a service with the session's
+ * Cloakroom beside peers that do the same job: a request with a session's cookie goes on to a service with the session's
  * token. Same Redis (over TCP), same service, 8 KB of JSON, the headers of a browser, eight sessions in turn, 32
  * connections that are kept.
  *
- * The main figure is CPU time for each call, user and system, of all processes of a system, as a ratio to (a), the bare
+ * The main figure is CPU time for each request, user and system, of all processes of a system, as a ratio to (a), the bare
  * pass-through. What is measured has one core for itself; load, Redis and service have the other. The systems take
  * short turns, in another order each time; each round has processes of its own. Then, at light load, what each adds to
- * the median time of a call over (a).
+ * the median time of a request over (a).
  *
  * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
  * `--cpu-prof` keeps profiles of (a) and of Cloakroom; the figures of such a run are none to quote.
@@ -34,9 +34,9 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
 const LIGHT_TURNS = 8;
-/** Of each turn, calls that don't count: the caches of the processor are warm again after the turns of the others. */
+/** Of each turn, requests that don't count: the caches of the processor are warm again after the turns of the others. */
 const LIGHT_LEAD = 20;
-const LIGHT_CALLS = 80;
+const LIGHT_REQUESTS = 80;
 const LIGHT_EVERY_MS = 4;
 
 /**
@@ -45,7 +45,7 @@ const LIGHT_EVERY_MS = 4;
  * @property {import('./peers/systems.mjs').System} system
  * @property {number[]} pids
  * @property {import('./support/load.mjs').Target} target
- * @property {ReturnType<typeof createCallers>} callers
+ * @property {ReturnType<typeof createClients>} clients
  */
 /** @typedef {import('./peers/goals.mjs').Measured} Measured */
 
@@ -63,10 +63,10 @@ const rounds = new Map(options.kinds.map((kind) => [kind.name, { kind, cpuMs: []
 /** @type {import('./support/rounds.mjs').Quality[]} */
 const qualities = [];
 try {
-  const world = await prepareWorld();
+  const settings = await prepareSettings();
   for (let round = 0; round < options.rounds; round++) {
     process.stderr.write(`round ${round + 1} of ${options.rounds} …\n`);
-    await runRound(world, round);
+    await runRound(settings, round);
   }
   report();
 } finally {
@@ -75,8 +75,8 @@ try {
   await store.stop();
 }
 
-async function prepareWorld() {
-  const { port, body } = /** @type {{ port: number, body: string }} */ (await upstream.told());
+async function prepareSettings() {
+  const { port, body } = /** @type {{ port: number, body: string }} */ (await upstream.nextMessage());
   if (options.profiles !== undefined) mkdirSync(options.profiles, { recursive: true });
   return {
     upstream: `http://127.0.0.1:${port}`,
@@ -91,15 +91,15 @@ async function prepareWorld() {
 
 /**
  * Each round has processes of its own: those of the same code differ by a tenth for as long as they live.
- * @param {Awaited<ReturnType<typeof prepareWorld>>} world
+ * @param {Awaited<ReturnType<typeof prepareSettings>>} settings
  * @param {number} round
  */
-async function runRound(world, round) {
+async function runRound(settings, round) {
   /** @type {Running[]} */
   const running = [];
   try {
-    for (const kind of options.kinds) running.push(await start(kind, world));
-    for (const { callers } of running) await callers.callFor(WARM_UP_MS);
+    for (const kind of options.kinds) running.push(await start(kind, settings));
+    for (const { clients } of running) await clients.sendFor(WARM_UP_MS);
     const { measured, quality } = await measureRound({
       firstTurn: round,
       seconds: options.seconds,
@@ -112,20 +112,20 @@ async function runRound(world, round) {
         store.pid,
         ...running.flatMap(({ system }) => system.helpers ?? []),
       ],
-      work: async ({ callers }, ms) => callers.callFor(ms),
+      work: async ({ clients }, ms) => clients.sendFor(ms),
     });
     const addedMs = await measureLightLoad(running);
     for (const [at, each] of running.entries()) {
-      const { ms = NaN, cpuMs = NaN, cpuMsPerCall = NaN } = measured[at] ?? {};
+      const { ms = NaN, cpuMs = NaN, cpuMsPerRequest = NaN } = measured[at] ?? {};
       const of = rounds.get(each.kind.name);
-      of?.cpuMs.push(cpuMsPerCall);
+      of?.cpuMs.push(cpuMsPerRequest);
       of?.busy.push(cpuMs / ms);
       of?.addedMs.push(addedMs[at] ?? NaN);
     }
     qualities.push(quality);
   } finally {
-    for (const { callers, system } of running) {
-      callers.close();
+    for (const { clients, system } of running) {
+      clients.close();
       await system.stop();
     }
   }
@@ -133,22 +133,22 @@ async function runRound(world, round) {
 
 /**
  * @param {import('./peers/systems.mjs').Kind} kind
- * @param {Awaited<ReturnType<typeof prepareWorld>>} world
+ * @param {Awaited<ReturnType<typeof prepareSettings>>} settings
  * @returns {Promise<Running>}
  */
-async function start(kind, world) {
-  const system = await kind.start(world);
-  await checkJob(kind, system, world.body);
+async function start(kind, settings) {
+  const system = await kind.start(settings);
+  await checkJob(kind, system, settings.body);
   const target = {
     port: system.port,
     requests: system.cookies.map(requestBytes),
-    bodyBytes: world.body.length,
+    bodyBytes: settings.body.length,
   };
-  return { kind, system, pids: familyOf(system.pid), target, callers: createCallers(target) };
+  return { kind, system, pids: familyOf(system.pid), target, clients: createClients(target) };
 }
 
 /**
- * What each adds to the median time of a call over the first, in ms. All systems in turn, so that they meet the same
+ * What each adds to the median time of a request over the first, in ms. All systems in turn, so that they meet the same
  * moments.
  * @param {readonly Running[]} running
  */
@@ -156,7 +156,7 @@ async function measureLightLoad(running) {
   const took = running.map(() => /** @type {number[]} */ ([]));
   for (let turn = 0; turn < LIGHT_TURNS; turn++) {
     for (const [at, { target }] of running.entries()) {
-      const all = await callNowAndThen(target, LIGHT_LEAD + LIGHT_CALLS, LIGHT_EVERY_MS);
+      const all = await sendNowAndThen(target, LIGHT_LEAD + LIGHT_REQUESTS, LIGHT_EVERY_MS);
       took[at]?.push(...all.slice(LIGHT_LEAD));
     }
   }

@@ -27,7 +27,7 @@ const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign
 );
 
 const SESSIONS = 100_000;
-/** Commands under way at once: as many as Redis answers long before they count as lost. */
+/** Commands under way at once: as many as Redis responses long before they count as lost. */
 const AT_ONCE = 200;
 /** The most that src/session/store.ts holds at a time. */
 const REMEMBERED = 10_000;
@@ -104,7 +104,7 @@ async function row(name, lives, write) {
 }
 
 /**
- * One that has been renewed, as most have.
+ * One that has been refreshed, as most have.
  * @param {string} id
  * @param {typeof OPAQUE} lengths
  */

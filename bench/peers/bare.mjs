@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
-import { listenAndTell, world } from './peer.mjs';
+import { listenAndReport, settings } from './peer.mjs';
 
 /** A pass-through without sessions, as a good engineer would write it: the ceiling for anything that is built on Node. */
 
@@ -27,8 +27,8 @@ const NOT_RETURNED = new Set([
   'upgrade',
 ]);
 
-const authorization = `Bearer ${world['accessToken']}`;
-const pool = new Pool(world['upstream'] ?? '', { connections: 128 });
+const authorization = `Bearer ${settings['accessToken']}`;
+const pool = new Pool(settings['upstream'] ?? '', { connections: 128 });
 
 const server = createServer((req, res) => {
   const headers = ['authorization', authorization];
@@ -68,4 +68,4 @@ const server = createServer((req, res) => {
     },
   });
 });
-await listenAndTell(server);
+await listenAndReport(server);

@@ -28,7 +28,7 @@ export function browserHeaders(cookie) {
 }
 
 /**
- * The bytes of the call that is measured.
+ * The bytes of the request that is measured.
  * @param {string} cookie
  */
 export function requestBytes(cookie) {

@@ -12,10 +12,10 @@ export async function checkJob(kind, { port, cookies, accessTokens }, body) {
   /** @type {(path: string, cookie: string) => Promise<{ status: number, text: string }>} */
   const get = async (path, cookie) => {
     const { Cookie: _, ...headers } = browserHeaders(cookie);
-    const answer = await request(`http://127.0.0.1:${port}${path}`, {
+    const response = await request(`http://127.0.0.1:${port}${path}`, {
       headers: cookie === '' ? headers : { ...headers, Cookie: cookie },
     });
-    return { status: answer.statusCode, text: await answer.body.text() };
+    return { status: response.statusCode, text: await response.body.text() };
   };
   /** @type {(isTrue: boolean, what: string) => void} */
   const expect = (isTrue, what) => {
@@ -23,10 +23,10 @@ export async function checkJob(kind, { port, cookies, accessTokens }, body) {
   };
 
   for (const [at, cookie] of cookies.entries()) {
-    const answer = await get(PATH, cookie);
+    const response = await get(PATH, cookie);
     expect(
-      answer.status === 200 && answer.text === body,
-      `session ${at} gets ${answer.status}, or another body`,
+      response.status === 200 && response.text === body,
+      `session ${at} gets ${response.status}, or another body`,
     );
     const { text: head } = await get('/api/public/v1/seen', cookie);
     const sent = [...head.matchAll(/^authorization: (.*)\r$/gim)].map(([, value]) => value);

@@ -4,22 +4,22 @@ import express from 'express';
 import { auth } from 'express-openid-connect';
 import { createClient } from 'redis';
 import { createProxy } from './express-proxy.mjs';
-import { listenAndTell, world } from './peer.mjs';
+import { listenAndReport, settings } from './peer.mjs';
 
 /** express-openid-connect with its sessions in Redis, and http-proxy-middleware. */
 
 /** @typedef {{ oidc: import('express-openid-connect').RequestContext }} SignedIn */
 
-const client = await createClient({ url: world['redis'] ?? '' }).connect();
+const client = await createClient({ url: settings['redis'] ?? '' }).connect();
 
 const app = express();
 app.disable('x-powered-by');
 app.use(
   auth({
-    issuerBaseURL: world['issuer'] ?? '',
+    issuerBaseURL: settings['issuer'] ?? '',
     baseURL: 'http://localhost:3000',
-    clientID: world['clientId'] ?? '',
-    clientSecret: world['clientSecret'] ?? '',
+    clientID: settings['clientId'] ?? '',
+    clientSecret: settings['clientSecret'] ?? '',
     secret: 'a secret of this benchmark, long enough for all',
     authRequired: false,
     authorizationParams: { response_type: 'code', scope: 'openid' },
@@ -34,4 +34,4 @@ app.use(
   '/api',
   createProxy((req) => /** @type {SignedIn} */ (req).oidc.accessToken?.access_token),
 );
-await listenAndTell(createServer(app));
+await listenAndReport(createServer(app));

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { world } from './peer.mjs';
+import { settings } from './peer.mjs';
 
 /**
  * http-proxy-middleware to the upstream of the benchmark, as both peers on Express use it.
@@ -8,7 +8,7 @@ import { world } from './peer.mjs';
  */
 export function createProxy(accessTokenOf) {
   return createProxyMiddleware({
-    target: `${world['upstream']}/api`,
+    target: `${settings['upstream']}/api`,
     changeOrigin: true,
     agent: new Agent({ keepAlive: true }),
     on: {

@@ -4,13 +4,13 @@ import express from 'express';
 import session from 'express-session';
 import { createClient } from 'redis';
 import { createProxy } from './express-proxy.mjs';
-import { listenAndTell, world } from './peer.mjs';
+import { listenAndReport, settings } from './peer.mjs';
 
 /** express + express-session + connect-redis + http-proxy-middleware: what people write. */
 
 /** @typedef {import('express-session').Session & { grant?: { accessToken: string } }} OurSession */
 
-const client = await createClient({ url: world['redis'] ?? '' }).connect();
+const client = await createClient({ url: settings['redis'] ?? '' }).connect();
 
 const app = express();
 app.disable('x-powered-by');
@@ -37,4 +37,4 @@ app.use(
   '/api',
   createProxy((req) => /** @type {{ session: OurSession }} */ (req).session.grant?.accessToken),
 );
-await listenAndTell(createServer(app));
+await listenAndReport(createServer(app));

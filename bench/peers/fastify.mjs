@@ -4,13 +4,13 @@ import { fastifySession } from '@fastify/session';
 import { RedisStore } from 'connect-redis';
 import { fastify } from 'fastify';
 import { createClient } from 'redis';
-import { tellPort, world } from './peer.mjs';
+import { reportPort, settings } from './peer.mjs';
 
 /** @typedef {import('fastify').FastifyRequest} FastifyRequest */
 
 /** fastify + its session + @fastify/http-proxy. A session that is not `rolling` would never be extended. */
 
-const client = await createClient({ url: world['redis'] ?? '' }).connect();
+const client = await createClient({ url: settings['redis'] ?? '' }).connect();
 
 const app = fastify();
 await app.register(fastifyCookie);
@@ -36,7 +36,7 @@ const withToken = ({ session: { grant } }, headers) => {
   return { ...sent, authorization: `Bearer ${grant?.accessToken}` };
 };
 await app.register(fastifyHttpProxy, {
-  upstream: world['upstream'] ?? '',
+  upstream: settings['upstream'] ?? '',
   prefix: '/api',
   rewritePrefix: '/api',
   undici: { connections: 128 },
@@ -44,4 +44,4 @@ await app.register(fastifyHttpProxy, {
   replyOptions: { rewriteRequestHeaders: withToken },
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
-tellPort(app.addresses()[0]?.port ?? 0);
+reportPort(app.addresses()[0]?.port ?? 0);

@@ -4,9 +4,9 @@ import { median } from '../support/statistics.mjs';
  * What was measured of a system, by round.
  * @typedef {object} Measured
  * @property {import('./systems.mjs').Kind} kind
- * @property {number[]} cpuMs for one call
+ * @property {number[]} cpuMs for one request
  * @property {number[]} busy the share of its core that it used
- * @property {number[]} addedMs at light load, to the median time of a call over (a)
+ * @property {number[]} addedMs at light load, to the median time of a request over (a)
  */
 
 /**
@@ -20,16 +20,16 @@ import { median } from '../support/statistics.mjs';
 
 /** @type {readonly Goal[]} */
 const GOALS = [
-  { what: 'CPU per call ÷ (a), request logs off', of: 'cloakroom', than: 'a', most: 1.4, by: 'cpuMs' },
+  { what: 'CPU per request ÷ (a), request logs off', of: 'cloakroom', than: 'a', most: 1.4, by: 'cpuMs' },
   {
-    what: 'CPU per call ÷ (a), with logs and metrics',
+    what: 'CPU per request ÷ (a), with logs and metrics',
     of: 'cloakroom-logs',
     than: 'a',
     most: 1.6,
     by: 'cpuMs',
   },
-  { what: 'CPU per call ÷ (b)', of: 'cloakroom', than: 'b', most: 0.2, by: 'cpuMs' },
-  { what: 'CPU per call ÷ (e)', of: 'cloakroom', than: 'e', most: 1, by: 'cpuMs' },
+  { what: 'CPU per request ÷ (b)', of: 'cloakroom', than: 'b', most: 0.2, by: 'cpuMs' },
+  { what: 'CPU per request ÷ (e)', of: 'cloakroom', than: 'e', most: 1, by: 'cpuMs' },
   { what: 'ms added at light load over (a)', of: 'cloakroom', than: 'a', most: 0.3, by: 'addedMs' },
 ];
 

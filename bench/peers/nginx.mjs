@@ -9,24 +9,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.mjs';
 import { toNginxConf } from './nginx-conf.mjs';
-import { tellPort, world } from './peer.mjs';
+import { reportPort, settings } from './peer.mjs';
 
 /** nginx with `auth_request` to this small session service, which gives it the Bearer token that it injects. */
 
 const SESSION_SECONDS = 3_600;
 const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;
 
-const redis = new Redis(world['redis'] ?? '', { enableAutoPipelining: false });
+const redis = new Redis(settings['redis'] ?? '', { enableAutoPipelining: false });
 const key = randomBytes(32);
 
 const sessions = createServer((req, res) => {
-  void answer(req, res).catch(() => res.writeHead(500).end());
+  void respond(req, res).catch(() => res.writeHead(500).end());
 });
 sessions.keepAliveTimeout = 600_000;
 sessions.maxRequestsPerSocket = 0;
 
 /** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
-async function answer(req, res) {
+async function respond(req, res) {
   if (req.url?.startsWith('/sign-in')) {
     const grant = new URL(req.url, 'http://localhost').searchParams.get('grant') ?? '';
     const id = randomBytes(32).toString('base64url');
@@ -63,7 +63,7 @@ function sign(id) {
 
 sessions.listen(0, '127.0.0.1');
 await once(sessions, 'listening');
-const folder = world['folder'] ?? '';
+const folder = settings['folder'] ?? '';
 const port = await freePort();
 const conf = join(folder, 'nginx.conf');
 writeFileSync(
@@ -71,7 +71,7 @@ writeFileSync(
   toNginxConf({
     folder,
     port,
-    upstream: new URL(world['upstream'] ?? '').host,
+    upstream: new URL(settings['upstream'] ?? '').host,
     sessions: `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (sessions.address()).port}`,
   }),
 );
@@ -82,7 +82,7 @@ process.once('exit', () => nginx.kill());
 nginx.once('exit', () => process.exit(1));
 
 while (!(await accepts())) await delay(50);
-tellPort(port);
+reportPort(port);
 
 async function accepts() {
   const probe = connect(port, '127.0.0.1');

@@ -16,29 +16,29 @@ export async function signInByForms(port, user) {
     const reached = url.replace(CLIENT.origin, `http://127.0.0.1:${port}`);
     const cookie = await jar.getCookieString(url);
     const sent = form === undefined ? {} : { method: 'POST', body: form };
-    const answer = await fetch(reached, { ...sent, redirect: 'manual', headers: { cookie } });
-    for (const set of answer.headers.getSetCookie()) {
+    const response = await fetch(reached, { ...sent, redirect: 'manual', headers: { cookie } });
+    for (const set of response.headers.getSetCookie()) {
       const parsed = Cookie.parse(set);
       if (parsed !== undefined) await jar.setCookie(parsed, url);
     }
-    return answer;
+    return response;
   };
 
   let url = `${CLIENT.origin}/login`;
-  let answer = await visit(url);
+  let response = await visit(url);
   for (let step = 0; step < MOST_STEPS; step++) {
-    const location = answer.headers.get('location');
+    const location = response.headers.get('location');
     if (location !== null) {
       url = new URL(location, url).href;
       if (url === `${CLIENT.origin}/`) return jar.getCookieString(CLIENT.origin);
-      answer = await visit(url);
+      response = await visit(url);
       continue;
     }
-    const page = await answer.text();
+    const page = await response.text();
     const [, action, prompt] = /action="([^"]+)"[^]*name="prompt" value="(\w+)"/.exec(page) ?? [];
-    if (action === undefined) throw new Error(`${url} answered ${answer.status}: ${page.slice(0, 2_000)}`);
+    if (action === undefined) throw new Error(`${url} answered ${response.status}: ${page.slice(0, 2_000)}`);
     url = new URL(action, url).href;
-    answer = await visit(url, new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' }));
+    response = await visit(url, new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' }));
   }
   throw new Error(`${user} was sent from place to place, and is still not signed in.`);
 }

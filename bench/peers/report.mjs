@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { MEASURED_CORE, OTHER_CORE } from '../support/cores.mjs';
-import { tellQuality } from '../support/rounds.mjs';
+import { describeQuality } from '../support/rounds.mjs';
 import { median } from '../support/statistics.mjs';
 
 /** @typedef {{ median: number, min: number, max: number }} Spread over the rounds */
@@ -10,9 +10,9 @@ import { median } from '../support/statistics.mjs';
  * @typedef {object} Row
  * @property {string} name
  * @property {string} title
- * @property {Spread} ratio of the CPU time of a call to that of (a), in the same round
- * @property {Spread} addedMs to the median time of a call at light load, over (a) in the same round
- * @property {number} cpuMicroseconds for one call, on this machine and as busy as it was
+ * @property {Spread} ratio of the CPU time of a request to that of (a), in the same round
+ * @property {Spread} addedMs to the median time of a request at light load, over (a) in the same round
+ * @property {number} cpuMicroseconds for one request, on this machine and as busy as it was
  * @property {number} busy the share of its core that it used under load
  * @property {string} versions
  */
@@ -68,7 +68,7 @@ function firstLine(program, args) {
  * @param {{ rounds: number, seconds: number }} report.options
  */
 export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, options }) {
-  const head = ['', 'system', 'CPU per call', 'min – max', 'added at light load, ms', 'busy', 'versions'];
+  const head = ['', 'system', 'CPU per request', 'min – max', 'added at light load, ms', 'busy', 'versions'];
   const lines = rows.map((row) => [
     row.name,
     row.title,
@@ -95,10 +95,10 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     '',
     ...toLines(goalTable),
     '',
-    `CPU time, user and system, of all processes of a system for one call, as a ratio to (a): the median of`,
+    `CPU time, user and system, of all processes of a system for one request, as a ratio to (a): the median of`,
     `${options.rounds} rounds with processes of their own, ${options.seconds} s of each system in each, taken in short turns, all`,
     `systems one after the other.`,
-    tellQuality(quality, memoryProbeMs),
+    describeQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,
   ].join('\n');

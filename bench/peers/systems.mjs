@@ -12,7 +12,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
 
 /** @typedef {import('../../src/session/record.ts').Grant} Grant */
 /**
- * @typedef {object} World
+ * @typedef {object} Settings
  * @property {string} upstream
  * @property {string} redisUrl
  * @property {import('../../src/redis/client.ts').RedisClient} redis
@@ -35,7 +35,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {string} title
  * @property {readonly string[]} packages that do its job, or programs
  * @property {boolean} [withoutSessions]
- * @property {(world: World) => Promise<System>} start
+ * @property {(settings: Settings) => Promise<System>} start
  */
 
 /** @type {readonly Kind[]} */
@@ -45,13 +45,13 @@ export const KINDS = [
     title: 'bare undici pass-through, no sessions',
     packages: ['undici'],
     withoutSessions: true,
-    async start(world) {
-      const [accessToken = ''] = world.grants.map((grant) => grant.accessToken);
-      const system = await startPeer('bare', world, { accessToken }, profiling(world, 'bare'));
+    async start(settings) {
+      const [accessToken = ''] = settings.grants.map((grant) => grant.accessToken);
+      const system = await startPeer('bare', settings, { accessToken }, profiling(settings, 'bare'));
       return {
         ...system,
-        cookies: world.grants.map(() => 'a=1'),
-        accessTokens: world.grants.map(() => accessToken),
+        cookies: settings.grants.map(() => 'a=1'),
+        accessTokens: settings.grants.map(() => accessToken),
       };
     },
   },
@@ -59,16 +59,16 @@ export const KINDS = [
     name: 'cloakroom',
     title: 'Cloakroom, request logs off',
     packages: [],
-    start: async (world) => startCloakroom('cloakroom', world, { LOG_LEVEL: 'warn' }, 'ignore'),
+    start: async (settings) => startCloakroom('cloakroom', settings, { LOG_LEVEL: 'warn' }, 'ignore'),
   },
   {
     name: 'cloakroom-logs',
     title: 'Cloakroom, request logs and metrics on',
     packages: [],
-    async start(world) {
-      const pipe = openLogPipe(world.folder);
+    async start(settings) {
+      const pipe = openLogPipe(settings.folder);
       const env = { LOG_LEVEL: 'info', METRICS_PORT: String(await freePort()) };
-      const system = await startCloakroom('cloakroom-logs', world, env, pipe.writes);
+      const system = await startCloakroom('cloakroom-logs', settings, env, pipe.writes);
       closeSync(pipe.writes);
       return { ...system, helpers: [pipe.reader] };
     },
@@ -77,7 +77,7 @@ export const KINDS = [
     name: 'b',
     title: 'express + express-session + connect-redis + http-proxy-middleware',
     packages: ['express', 'express-session', 'connect-redis', 'redis', 'http-proxy-middleware'],
-    start: async (world) => startAndSignIn('express', world),
+    start: async (settings) => startAndSignIn('express', settings),
   },
   {
     name: 'c',
@@ -103,68 +103,68 @@ export const KINDS = [
       'redis',
       '@fastify/http-proxy',
     ],
-    start: async (world) => startAndSignIn('fastify', world),
+    start: async (settings) => startAndSignIn('fastify', settings),
   },
   {
     name: 'e',
     title: 'nginx with auth_request to a Node session service',
     packages: ['nginx', 'ioredis'],
-    start: async (world) => startAndSignIn('nginx', world),
+    start: async (settings) => startAndSignIn('nginx', settings),
   },
 ];
 
 /**
  * @param {string} file
- * @param {World} world
+ * @param {Settings} settings
  * @param {Record<string, string>} [more]
  * @param {readonly string[]} [nodeOptions]
  */
 async function startPeer(file, { upstream, redisUrl, folder }, more = {}, nodeOptions = []) {
   const command = onMeasuredCore(nodeCommand(`bench/peers/${file}.mjs`, nodeOptions));
   const around = JSON.stringify({ upstream, redis: redisUrl, folder, ...more });
-  const started = startProcess(command, { PEER_WORLD: around });
-  const { port } = /** @type {{ port: number }} */ (await started.told());
+  const started = startProcess(command, { PEER_SETTINGS: around });
+  const { port } = /** @type {{ port: number }} */ (await started.nextMessage());
   return { ...started, port };
 }
 
 /**
  * A peer that writes a session of its own for each grant.
  * @param {string} file
- * @param {World} world
+ * @param {Settings} settings
  * @returns {Promise<System>}
  */
-async function startAndSignIn(file, world) {
-  const peer = await startPeer(file, world);
+async function startAndSignIn(file, settings) {
+  const peer = await startPeer(file, settings);
   const cookies = [];
-  for (const grant of world.grants) {
+  for (const grant of settings.grants) {
     const query = new URLSearchParams({ grant: JSON.stringify(grant) });
-    const answer = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
-    if (!answer.ok) throw new Error(`${file} signs nobody in: ${answer.status}`);
+    const response = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
+    if (!response.ok) throw new Error(`${file} signs nobody in: ${response.status}`);
     cookies.push(
-      answer.headers
+      response.headers
         .getSetCookie()
         .map((cookie) => cookie.split(';', 1)[0])
         .join('; '),
     );
   }
-  return { ...peer, cookies, accessTokens: world.grants.map((grant) => grant.accessToken) };
+  return { ...peer, cookies, accessTokens: settings.grants.map((grant) => grant.accessToken) };
 }
 
 /**
  * Signed in for real: the tokens are those that the identity provider issued.
- * @param {World} world
+ * @param {Settings} settings
  * @returns {Promise<System>}
  */
-async function startOpenid(world) {
+async function startOpenid(settings) {
   // It warns of all that makes it one to try things out with.
   const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {}, { stderr: 'ignore' });
-  const { issuer } = /** @type {{ issuer: string }} */ (await provider.told());
+  const { issuer } = /** @type {{ issuer: string }} */ (await provider.nextMessage());
   const client = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
-  const peer = await startPeer('express-openid-connect', world, client);
+  const peer = await startPeer('express-openid-connect', settings, client);
   const cookies = [];
   const accessTokens = [];
-  for (const at of world.grants.keys()) {
-    const issued = provider.told();
+  for (const at of settings.grants.keys()) {
+    const issued = provider.nextMessage();
     cookies.push(await signInByForms(peer.port, `user-${at}`));
     accessTokens.push(/** @type {{ accessToken: string }} */ (await issued).accessToken);
   }
@@ -177,26 +177,26 @@ async function startOpenid(world) {
 
 /**
  * @param {string} name
- * @param {World} world
+ * @param {Settings} settings
  * @param {NodeJS.ProcessEnv} env
  * @param {'ignore' | number} stdout
  * @returns {Promise<System>}
  */
-async function startCloakroom(name, world, env, stdout) {
-  const cloakroom = createCloakroom(world);
+async function startCloakroom(name, settings, env, stdout) {
+  const cloakroom = createCloakroom(settings);
   const started = await cloakroom.start({
     env,
     stdout,
     wrap: onMeasuredCore,
-    nodeOptions: profiling(world, name),
+    nodeOptions: profiling(settings, name),
   });
   const cookies = [];
-  for (const grant of world.grants) cookies.push(await cloakroom.enter(grant));
-  return { ...started, cookies, accessTokens: world.grants.map((grant) => grant.accessToken) };
+  for (const grant of settings.grants) cookies.push(await cloakroom.createSession(grant));
+  return { ...started, cookies, accessTokens: settings.grants.map((grant) => grant.accessToken) };
 }
 
 /**
- * @param {World} world
+ * @param {Settings} settings
  * @param {string} name
  */
 function profiling({ profiles }, name) {

@@ -61,7 +61,7 @@ export async function startTestApp(log, ms) {
       LOCAL_SERVICE_ROTATE_REFRESH: String(rotates),
       LOCAL_SERVICE_FAULTS: 'true',
     });
-    await started.told();
+    await started.nextMessage();
     return started;
   };
   let service = await startService();

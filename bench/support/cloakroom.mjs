@@ -57,13 +57,13 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
      * A session with this grant, and its `Cookie` header.
      * @param {import('../../src/session/record.ts').Grant} grant
      */
-    async enter(grant) {
+    async createSession(grant) {
       const id = randomBytes(32).toString('base64url');
       await records.create(id, { grant, createdAt: Date.now() });
       return cookies.write(id).split(';', 1)[0] ?? '';
     },
     /**
-     * One process of it, as it is shipped. Resolves once it is ready for calls.
+     * One process of it, as it is shipped. Resolves once it is ready for requests.
      * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number, port?: number }} [options]
      */
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, ...options } = {}) {

@@ -1,5 +1,5 @@
 /**
- * Loads a module of the compiled app: what is measured is what is shipped. The caller says which file of src its types
+ * Loads a module of the compiled app: what is measured is what is shipped. The client says which file of src its types
  * are in.
  * @param {string} path below dist
  * @returns {Promise<unknown>}

@@ -19,9 +19,9 @@ const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)
  * @param {number} count
  * @param {number} [leftSeconds]
  */
-export async function enterMany(testApp, count, leftSeconds) {
+export async function createSessions(testApp, count, leftSeconds) {
   const cookies = [];
-  while (cookies.length < count) cookies.push(await testApp.enter(leftSeconds));
+  while (cookies.length < count) cookies.push(await testApp.createSession(leftSeconds));
   return cookies;
 }
 

@@ -32,20 +32,20 @@ export async function startTestApp({ processes, ...serviceOptions }) {
      * A session as sign-in would write it, and its `Cookie` header.
      * @param {number} [leftSeconds] that its access token still lives
      */
-    async enter(leftSeconds) {
-      return cloakroom.enter(service.issue(leftSeconds));
+    async createSession(leftSeconds) {
+      return cloakroom.createSession(service.issue(leftSeconds));
     },
     /**
-     * Calls one process. Rejects where the answer is no 200: then nothing that is measured means anything.
+     * Requests one process. Rejects where the response is no 200: then nothing that is measured means anything.
      * @param {number} at
      * @param {string} cookie
      */
-    async call(at, cookie) {
+    async send(at, cookie) {
       const url = `http://127.0.0.1:${running[at]?.port}/api/public/v1/workspaces`;
       const { statusCode, headers, body } = await request(url, { dispatcher: agent, headers: { cookie } });
       const text = await body.text();
       if (statusCode !== 200) throw new Error(`Cloakroom answered ${statusCode}: ${text}`);
-      return { spentAt: Number(headers['x-spent-at']) };
+      return { expiresAt: Number(headers['x-expires-at']) };
     },
     async stop() {
       await agent.destroy();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Raw sockets and no more of HTTP than it takes to see that an answer is a whole 200: the load must cost little. */
+/** Raw sockets and no more of HTTP than it takes to see that a response is a whole 200: the load must cost little. */
 
 const HEAD_END = '\r\n\r\n';
 /** Servers close idle connections, those of Node after five seconds; until then they are kept. */
@@ -12,42 +12,42 @@ const FRESH_MS = 4_200;
  * @typedef {object} Target
  * @property {number} port
  * @property {readonly Buffer[]} requests sent in turn: one for each session
- * @property {number} bodyBytes what every answer must have
+ * @property {number} bodyBytes what every response must have
  */
-/** @typedef {Awaited<ReturnType<typeof openCaller>>} Caller */
+/** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
 
 /**
- * Callers who each have a connection of their own, and call again once they are answered.
+ * Clients who each have a connection of their own, and request again once they are answered.
  * @param {Target} target
  * @param {number} [count]
  */
-export function createCallers(target, count = 32) {
-  /** @type {Caller[]} */
-  let callers = [];
+export function createClients(target, count = 32) {
+  /** @type {Client[]} */
+  let clients = [];
   let usedAt = -Infinity;
   let turn = 0;
 
   const close = () => {
-    for (const caller of callers) caller.close();
-    callers = [];
+    for (const client of clients) client.close();
+    clients = [];
   };
   return {
     close,
     /**
-     * Calls for so long. Resolves with the number of calls; rejects where an answer is no 200 or has another length.
+     * Requests for so long. Resolves with the number of requests; rejects where a response is no 200 or has another length.
      * @param {number} ms
      */
-    async callFor(ms) {
+    async sendFor(ms) {
       if (performance.now() - usedAt > FRESH_MS) {
         close();
-        callers = await Promise.all(Array.from({ length: count }, async () => openCaller(target)));
+        clients = await Promise.all(Array.from({ length: count }, async () => openClient(target)));
       }
       const first = turn;
       const end = performance.now() + ms;
-      const callOn = async (/** @type {Caller} */ caller) => {
-        while (performance.now() < end) await caller.call(turn++);
+      const sendOn = async (/** @type {Client} */ client) => {
+        while (performance.now() < end) await client.send(turn++);
       };
-      await Promise.all(callers.map(callOn));
+      await Promise.all(clients.map(sendOn));
       usedAt = performance.now();
       return turn - first;
     },
@@ -55,33 +55,33 @@ export function createCallers(target, count = 32) {
 }
 
 /**
- * One call after the other at a leisurely pace. Resolves with how long each took, in ms.
+ * One request after the other at a leisurely pace. Resolves with how long each took, in ms.
  * @param {Target} target
- * @param {number} calls
+ * @param {number} requests
  * @param {number} everyMs
  */
-export async function callNowAndThen(target, calls, everyMs) {
-  const caller = await openCaller(target);
+export async function sendNowAndThen(target, requests, everyMs) {
+  const client = await openClient(target);
   const took = [];
-  for (let turn = 0; turn < calls; turn++) {
+  for (let turn = 0; turn < requests; turn++) {
     const began = performance.now();
-    await caller.call(turn);
+    await client.send(turn);
     took.push(performance.now() - began);
     await delay(everyMs);
   }
-  caller.close();
+  client.close();
   return took;
 }
 
 /** @param {Target} target */
-export async function openCaller({ port, requests, bodyBytes }) {
+export async function openClient({ port, requests, bodyBytes }) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
   /** @type {() => void} */
   let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
-  /** Bytes of the answer that are yet to come; null before its head. */
+  /** Bytes of the response that are yet to come; null before its head. */
   let left = /** @type {number | null} */ (null);
   let early = Buffer.alloc(0);
 
@@ -92,7 +92,7 @@ export async function openCaller({ port, requests, bodyBytes }) {
       if (headBytes < HEAD_END.length) return;
       const head = early.toString('latin1', 0, headBytes);
       if (!head.startsWith('HTTP/1.1 200 ') || lengthIn(head) !== bodyBytes) {
-        fail(new Error(`not the answer that was asked for: ${early.toString('latin1', 0, 1_000)}`));
+        fail(new Error(`not the response that was asked for: ${early.toString('latin1', 0, 1_000)}`));
         return;
       }
       left = headBytes + bodyBytes - early.length;
@@ -113,10 +113,10 @@ export async function openCaller({ port, requests, bodyBytes }) {
 
   return {
     /**
-     * @param {number} turn says which session calls
+     * @param {number} turn says which session requests
      * @returns {Promise<void>}
      */
-    call: async (turn) =>
+    send: async (turn) =>
       new Promise((resolve, reject) => {
         succeed = resolve;
         fail = (reason) => {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** Allocates and drops some megabytes whenever it is asked, and tells how long that took, in ms: see memory-probe.mjs. */
+/** Allocates and drops some megabytes for each message, and sends back the time of it in ms; see memory-probe.mjs. */
 
 const TIMES = 150;
 const KEPT = 256;
@@ -13,7 +13,7 @@ const text = JSON.stringify(
     members: at * 7,
   })),
 );
-/** @type {unknown[]} What is kept for a while, as a server keeps its calls. */
+/** @type {unknown[]} Objects that live for a while, like the requests of a server. */
 const kept = Array.from({ length: KEPT });
 
 function allocate() {
@@ -27,6 +27,6 @@ function allocate() {
 }
 
 for (let turn = 0; turn < WARM_UPS; turn++) allocate();
-process.channel?.ref(); // which end-with-parent.mjs has let go: here it is what there is to do
+process.channel?.ref(); // end-with-parent.mjs has unreferenced it; here it keeps the process alive
 process.on('message', () => process.send?.(allocate()));
 process.send?.('ready');

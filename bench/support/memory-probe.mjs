@@ -2,37 +2,37 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onMeasuredCore } from './cores.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 
-/** Looks at the start, and how far apart: what passes over a shared machine lasts for seconds. */
-const FIRST_LOOKS = 60;
-const LOOK_EVERY_MS = 50;
+/** Measurements at the start. They take 3 s, because disturbances of a shared machine last for seconds. */
+const FIRST_MEASUREMENTS = 60;
+const MEASURE_EVERY_MS = 50;
 
 /** @typedef {Awaited<ReturnType<typeof startMemoryProbe>>} MemoryProbe */
 
 /**
- * Tells how fast the measured core can allocate at the moment. On shared hardware others take caches and memory away without a
- * trace in the time that Linux counts as stolen: a call costs up to twice as much for some seconds, and this with it,
- * while a loop that only computes stays as it is.
+ * Starts a process that measures how fast the measured core can allocate. On shared hardware, other machines use caches and memory
+ * without a trace in the steal time of Linux. A request then costs up to twice as much for some seconds, as does this allocation,
+ * while a loop that only computes stays as fast.
  */
 export async function startMemoryProbe() {
   const probe = startProcess(onMeasuredCore(nodeCommand('bench/support/memory-probe-process.mjs')), {});
-  await probe.told();
+  await probe.nextMessage();
   let bestMs = Infinity;
-  const look = async () => {
+  const measure = async () => {
     const ms = /** @type {number} */ (await probe.ask());
     bestMs = Math.min(bestMs, ms);
     return ms;
   };
-  for (let turn = 0; turn < FIRST_LOOKS; turn++) {
-    await look();
-    await delay(LOOK_EVERY_MS);
+  for (let turn = 0; turn < FIRST_MEASUREMENTS; turn++) {
+    await measure();
+    await delay(MEASURE_EVERY_MS);
   }
   return {
-    /** How long its piece of work has taken at least, in ms: runs of which it differs met different machines. */
+    /** The shortest time of its work so far, in ms. Runs in which it differs are not comparable. */
     bestMs: () => bestMs,
-    /** Resolves with how long its piece of work takes now, in ms. */
-    look,
+    /** Resolves to the time of its work now, in ms. */
+    measure,
     /**
-     * Around some work: how much longer than ever its piece of work took at the slower of two looks; 0 is as fast as ever.
+     * How much slower than its best the slower of two measurements was; 0 is as fast as the best.
      * @param {number} before
      * @param {number} after
      */

@@ -1,20 +1,20 @@
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
 import { coreMs, processorMs } from './processor-time.mjs';
 
-/** All systems take short turns, one after the other: what passes over the machine meets all of them. */
+/** Systems take short turns, one after the other, so that a disturbance of the machine meets all of them. */
 const TURN_MS = 300;
 /**
- * Of work before each turn. While the others had theirs, a system's memory has left the caches of the processor: its calls
- * cost more for some 150 ms, those of a larger one by more (docs/performance.md).
+ * Work before each turn that does not count. During the turns of the others, a system's memory leaves the caches of the processor:
+ * its requests cost more for some 150 ms (docs/performance.md).
  */
 const LEAD_MS = 200;
-/** Others may have this share of either core during a turn, more of it disturbs. The kernel counts in 10 ms. */
+/** The share of either core that other processes may have during a clean turn. The kernel counts in steps of 10 ms. */
 const OTHERS_SHARE = 0.1;
-/** So much slower than at its best may memory be around a turn (memory-probe.mjs). */
+/** How much slower than at its best memory may be around a clean turn (memory-probe.mjs). */
 const SLOWER_SHARE = 0.2;
-/** In each round, of the clean turns that are wanted of each system: so many times as many are taken at most. */
+/** The most turns that a system takes in a round, as a multiple of the clean turns that it needs. */
 const TAKEN_AT_MOST = 4;
-/** In each round: with fewer clean turns of a system, disturbed ones count as well, those that were so least. */
+/** The fewest turns that count in a round. With fewer clean ones, the least disturbed turns count as well. */
 const CLEAN_AT_LEAST = 3;
 
 /**
@@ -22,28 +22,28 @@ const CLEAN_AT_LEAST = 3;
  * @typedef {object} Plan
  * @property {readonly S[]} systems
  * @property {import('./memory-probe.mjs').MemoryProbe} probe
- * @property {number} seconds that each system is measured
+ * @property {number} seconds of measured time of each system
  * @property {(system: S) => readonly number[]} pids
- * @property {readonly number[]} helpers the processes on the other core that do the rest
+ * @property {readonly number[]} helpers the benchmark's own processes on the other core
  * @property {() => Promise<void>} [prepare] before the lead of each turn
- * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
- * @property {number} firstTurn which system begins
+ * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of requests
+ * @property {number} firstTurn the index of the system that begins
  */
-/** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
-/** @typedef {Measured & { disturbance: () => number }} Turn clean up to 1, by what has been seen until then */
+/** @typedef {{ ms: number, cpuMs: number, requests: number }} Measured */
+/** @typedef {Measured & { disturbance: () => number }} Turn clean up to a disturbance of 1, as far as is known by then */
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * One round: measures systems in turn, beginning with another each time. Only clean turns count: each system takes turns until
- * it has as many as a round is to have, within bounds.
+ * Measures the systems for one round, in turns. Each lap begins with another system. Only clean turns count: a system takes turns
+ * until it has enough of them, up to a limit.
  * @template S
  * @param {Plan<S>} plan
- * @returns {Promise<{ measured: (Measured & { cpuMsPerCall: number })[], quality: Quality }>} measured: in the order of the systems
+ * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} measured: in the order of the systems
  */
 export async function measureRound(plan) {
   const { systems, firstTurn } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
+  // Each system was idle while the others warmed up, and its connections were closed. The first turn doesn't count.
   for (const system of systems) await takeTurn(plan, system);
   const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
   for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
@@ -53,15 +53,36 @@ export async function measureRound(plan) {
   }
   const quality = { taken: 0, counted: 0, disturbed: 0 };
   const measured = turns.map(({ taken }) => {
-    const counted = thoseThatCount(taken);
+    const counted = countedOf(taken);
     quality.taken += taken.length;
     quality.counted += counted.length;
     quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
     const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
-    const [ms, cpuMs, calls] = [sum('ms'), sum('cpuMs'), sum('calls')];
-    return { ms, cpuMs, calls, cpuMsPerCall: cpuMs / calls };
+    const [ms, cpuMs, requests] = [sum('ms'), sum('cpuMs'), sum('requests')];
+    return { ms, cpuMs, requests, cpuMsPerRequest: cpuMs / requests };
   });
   return { measured, quality };
+}
+
+/**
+ * Runs the rounds of a benchmark, then prints its report and how clean the turns were. Stops what the benchmark has started.
+ * @param {object} benchmark
+ * @param {number} benchmark.rounds
+ * @param {(round: number) => Promise<readonly Quality[]>} benchmark.runRound
+ * @param {() => void} benchmark.report
+ * @param {import('./memory-probe.mjs').MemoryProbe} benchmark.probe
+ * @param {readonly { stop(): Promise<unknown> }[]} benchmark.started
+ */
+export async function runRounds({ rounds, runRound, report, probe, started }) {
+  /** @type {Quality[]} */
+  const qualities = [];
+  try {
+    for (let round = 0; round < rounds; round++) qualities.push(...(await runRound(round)));
+    report();
+    console.log(`\n${describeQuality(sumUp(qualities), probe.bestMs())}`);
+  } finally {
+    for (const each of [probe, ...started]) await each.stop();
+  }
 }
 
 /** @param {Turn} turn */
@@ -70,7 +91,7 @@ function isClean({ disturbance }) {
 }
 
 /** @param {readonly Turn[]} taken */
-function thoseThatCount(taken) {
+function countedOf(taken) {
   const clean = taken.filter(isClean);
   if (clean.length >= CLEAN_AT_LEAST) return clean;
   return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, CLEAN_AT_LEAST);
@@ -90,12 +111,14 @@ export function sumUp(qualities) {
  * @param {Quality} quality
  * @param {number} bestMs of the memory probe
  */
-export function tellQuality({ taken, counted, disturbed }, bestMs) {
-  const told =
-    `${taken} turns were taken; ${taken - counted} of them were thrown out, since others had more than ` +
-    `${OTHERS_SHARE * 100} % of a core meanwhile (steal included), or allocating took ${SLOWER_SHARE * 100} % longer than at ` +
-    `its best (${bestMs.toFixed(1)} ms for a fixed piece of work) right before or after. Of the ${counted} that count, ${disturbed} were disturbed like that.`;
-  return disturbed * 10 > counted ? `${told} The machine is busy: run it again by itself.` : told;
+export function describeQuality({ taken, counted, disturbed }, bestMs) {
+  const text =
+    `${taken} turns were taken. ${taken - counted} of them were thrown out: other processes had more than ${OTHERS_SHARE * 100} % of ` +
+    `a core (steal included), or allocation took ${SLOWER_SHARE * 100} % longer than at its best (${bestMs.toFixed(1)} ms) right ` +
+    `before or after. Of the ${counted} that count, ${disturbed} were disturbed like that.`;
+  return disturbed * 10 > counted
+    ? `${text} The machine is busy: run the benchmark again when it is idle.`
+    : text;
 }
 
 /**
@@ -106,7 +129,7 @@ export function tellQuality({ taken, counted, disturbed }, bestMs) {
  */
 async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
   await prepare?.();
-  const lookBefore = await probe.look();
+  const probeBefore = await probe.measure();
   await work(system, LEAD_MS);
   const read = () => ({
     at: performance.now(),
@@ -114,9 +137,9 @@ async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
     other: { ...coreMs(OTHER_CORE), own: processorMs(helpers) },
   });
   const before = read();
-  const calls = await work(system, TURN_MS);
+  const requests = await work(system, TURN_MS);
   const after = read();
-  const lookAfter = await probe.look();
+  const probeAfter = await probe.measure();
 
   const ms = after.at - before.at;
   const othersOn = (/** @type {'measured' | 'other'} */ core) => {
@@ -126,8 +149,9 @@ async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
   const others = Math.max(othersOn('measured'), othersOn('other'));
   return {
     ms,
-    calls,
+    requests,
     cpuMs: after.measured.own - before.measured.own,
-    disturbance: () => Math.max(others / OTHERS_SHARE, probe.slowdown(lookBefore, lookAfter) / SLOWER_SHARE),
+    disturbance: () =>
+      Math.max(others / OTHERS_SHARE, probe.slowdown(probeBefore, probeAfter) / SLOWER_SHARE),
   };
 }

@@ -9,8 +9,8 @@ const BODY = JSON.stringify({
 });
 
 /**
- * A service that has nothing to do but answer, so that what is measured is Cloakroom. It takes its own living tokens
- * only, and tells with each answer when the one that came with the call is spent.
+ * A service that has nothing to do but response, so that what is measured is Cloakroom. It takes its own living tokens
+ * only, and tells with each response when the one that came with the request is spent.
  * @param {{ tokenSeconds?: number, tokenLatencyMs?: number }} [options]
  */
 export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = {}) {
@@ -27,7 +27,7 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
   };
 
   /** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
-  const answer = async (req, res) => {
+  const respond = async (req, res) => {
     res.setHeader('content-type', 'application/json');
     if (req.url === TOKEN_PATH) {
       refreshes += 1;
@@ -40,10 +40,10 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
     }
     const expiresAt = living.get(req.headers.authorization?.slice('Bearer '.length) ?? '');
     if (expiresAt === undefined) res.statusCode = 401;
-    res.setHeader('x-spent-at', expiresAt ?? 0);
+    res.setHeader('x-expires-at', expiresAt ?? 0);
     res.end(BODY);
   };
-  const server = createServer((req, res) => void answer(req, res));
+  const server = createServer((req, res) => void respond(req, res));
   server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

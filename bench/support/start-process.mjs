@@ -32,7 +32,7 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     /** Its exit code and the signal that ended it, once it has. */
     exited,
     /** The first thing that it tells us; rejects where it ends before. */
-    async told() {
+    async nextMessage() {
       const over = new AbortController();
       const { signal } = over;
       const ended = once(child, 'exit', { signal }).then(() => {
@@ -50,9 +50,9 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     },
     /** Asks for what it tells next. */
     async ask() {
-      const answer = this.told();
+      const response = this.nextMessage();
       child.send('?', () => {}); // one that has just ended says so by itself
-      return answer;
+      return response;
     },
     /** Lets it end by itself: a profile that it was to write is written then. */
     async stop() {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * The service behind every system that is measured: a body of 8 KB for any call that comes with a Bearer token, 401 for
- * one without, and at `/seen` the head of the call as it came. It reads no more of HTTP than that, so that it costs little.
+ * The service behind every system that is measured: a body of 8 KB for any request that comes with a Bearer token, 401 for
+ * one without, and at `/seen` the head of the request as it came. It reads no more of HTTP than that, so that it costs little.
  */
 
 const HEAD_END = '\r\n\r\n';
@@ -17,8 +17,8 @@ const BODY = JSON.stringify({
   next: 'b3BhcXVlLW5leHQtdG9rZW4',
 }).padEnd(8_192, ' ');
 
-const ANSWER = toAnswer('200 OK', 'application/json; charset=utf-8', BODY);
-const REFUSAL = toAnswer('401 Unauthorized', 'application/json; charset=utf-8', '{"error":"no token"}');
+const RESPONSE = toResponse('200 OK', 'application/json; charset=utf-8', BODY);
+const REFUSAL = toResponse('401 Unauthorized', 'application/json; charset=utf-8', '{"error":"no token"}');
 
 const server = createServer({ noDelay: true }, (socket) => {
   let early = '';
@@ -28,7 +28,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     for (let end = early.indexOf(HEAD_END); end >= 0; end = early.indexOf(HEAD_END)) {
       const head = early.slice(0, end + HEAD_END.length);
       early = early.slice(head.length);
-      socket.write(answerTo(head));
+      socket.write(responseTo(head));
     }
   });
   socket.on('error', () => socket.destroy());
@@ -38,9 +38,9 @@ server.listen(0, '127.0.0.1', () => {
 });
 
 /** @param {string} head */
-function answerTo(head) {
-  if (head.startsWith('GET /api/public/v1/seen ')) return toAnswer('200 OK', 'text/plain', head);
-  return /\r\nauthorization: Bearer ./i.test(head) ? ANSWER : REFUSAL;
+function responseTo(head) {
+  if (head.startsWith('GET /api/public/v1/seen ')) return toResponse('200 OK', 'text/plain', head);
+  return /\r\nauthorization: Bearer ./i.test(head) ? RESPONSE : REFUSAL;
 }
 
 /**
@@ -48,7 +48,7 @@ function answerTo(head) {
  * @param {string} type
  * @param {string} body
  */
-function toAnswer(status, type, body) {
+function toResponse(status, type, body) {
   const head = [
     `HTTP/1.1 ${status}`,
     `Content-Type: ${type}`,
