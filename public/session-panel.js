@@ -64,12 +64,14 @@ export function removeContent(name) {
 
 /** @type {HTMLElement | null} */
 let lastFocus = null;
+let lastScrollY = 0;
 
 /** Hides the content until a check has shown that the session is active. */
 export function coverContent() {
   const main = content();
   if (main === null || 'panel' in main.dataset || 'covered' in main.dataset) return;
   lastFocus = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+  lastScrollY = scrollY; // the covered page is short, and scrolls to its top
   const heading = make('h1', {}, ['Checking that you are still signed in…']);
   main.append(make('section', { class: 'error checking' }, [heading]));
   main.dataset['covered'] = '';
@@ -81,5 +83,6 @@ export function uncoverContent() {
   if (main === null || !('covered' in main.dataset)) return;
   main.querySelector(':scope > .checking')?.remove();
   delete main.dataset['covered'];
+  scrollTo({ top: lastScrollY, behavior: 'instant' });
   lastFocus?.focus({ preventScroll: true });
 }

@@ -151,10 +151,11 @@ test('while Cloakroom is unavailable the page stays, and checks its session agai
   await heading(page, 'Your session has ended').waitFor();
 });
 
-test('a page whose session must have expired is hidden until Cloakroom responds', async () => {
+test('a page whose session must have expired is covered until Cloakroom responds, and is as before then', async () => {
   const watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   await page.getByRole('link', { name: 'Next' }).focus();
+  await page.evaluate("scrollTo({ top: 300, behavior: 'instant' })");
   await page.route('**/auth/session', async (route) => route.fulfill({ status: 503, body: '{}' }));
   await context.clock.fastForward('01:00:05');
   await heading(page, 'Checking that you are still signed in…').waitFor();
@@ -164,7 +165,7 @@ test('a page whose session must have expired is hidden until Cloakroom responds'
   await comeBackTo(page);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Next');
+  expect(await page.evaluate('[document.activeElement.textContent, scrollY]')).toEqual(['Next', 300]);
 });
 
 test('a page from the back/forward cache is hidden until a new response confirms its session', async () => {
