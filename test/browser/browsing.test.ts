@@ -257,21 +257,6 @@ describe('with JavaScript', () => {
   });
 });
 
-test('two tabs page through the same list independently', async () => {
-  const { page, context, complaints } = await e2e.openSignedIn('/workspaces?limit=10&page=2');
-  const other = await context.newPage();
-  await other.goto(`${e2e.testApp.origin}/workspaces?limit=50&page=2`);
-  await page.getByRole('link', { name: 'Next' }).click();
-  await page.getByText('Items 21–30').waitFor();
-  await other.getByRole('link', { name: 'Next' }).click();
-  await other.getByText('Items 101–137').waitFor();
-  await page.getByRole('link', { name: 'Previous' }).click();
-  await page.getByText('Items 11–20').waitFor();
-  await page.getByRole('link', { name: 'First' }).click();
-  await page.getByText('Items 1–10').waitFor();
-  expect(complaints).toEqual([]);
-});
-
 test('a keyboard user finds a workspace and opens it', async () => {
   const { page } = await e2e.openSignedIn();
   const [, wanted = ''] = await names(page);

@@ -22,13 +22,6 @@ describe('the console', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test.each([true, false])('leads to its guide, with JavaScript: %s', async (javaScriptEnabled) => {
-    const { page, complaints } = await at.open({ javaScriptEnabled });
-    await page.getByRole('link', { name: /using the API/i }).click();
-    await page.waitForURL(/guide$/);
-    expect(complaints).toEqual([]);
-  });
-
   test('shows no response before the first request', async () => {
     const { page } = await at.open();
     expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Console']);

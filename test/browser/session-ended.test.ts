@@ -54,10 +54,11 @@ test('a page is also hidden in a browser without storage for pages', async () =>
   expect(complaints).toEqual([]);
 });
 
-test('a session that ends hides the page', async () => {
+test('a session that ends hides the page, and a new sign-in returns to it', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   const names = await namesIn(page);
+  await page.evaluate("location.hash = 'content'");
   await endSession(context);
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
@@ -66,21 +67,14 @@ test('a session that ends hides the page', async () => {
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
   expect(await faultsInBothLooks(watched)).toEqual([]);
-  expect(watched.complaints).toEqual([]);
-});
-
-test('signing in again comes back to the same page, query and fragment included', async () => {
-  const { page, context } = await e2e.openSignedIn(PLACE);
-  await page.evaluate("location.hash = 'content'");
-  await endSession(context);
-  await comeBackTo(page);
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await passService(page);
   await page.waitForURL(`${e2e.testApp.origin}${PLACE}#content`);
   expect(await rows(page)).toBe(10);
+  expect(watched.complaints).toEqual([]);
 });
 
-test('signing out in one tab hides the other at once', async () => {
+test('signing out in one tab hides the other at once, until the user signs in again', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -96,6 +90,10 @@ test('signing out in one tab hides the other at once', async () => {
   expect(await faultsInBothLooks(watched)).toEqual([]);
   await comeBackTo(page);
   expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
+  await signInAgain(other);
+  await page.getByRole('button', { name: 'Load this page again' }).click();
+  await page.locator('[data-items] > li').first().waitFor();
+  expect(page.url()).toBe(e2e.testApp.origin + PLACE);
   expect(watched.complaints).toEqual([]);
 });
 
@@ -127,17 +125,6 @@ test('a page of an earlier session shows nothing to the next user', async () => 
   await page.locator('[data-items] > li').first().waitFor();
   await page.waitForLoadState(); // the rest of the items
   expect(await rows(page)).toBe(10);
-});
-
-test('a hidden tab offers to continue once another has signed in', async () => {
-  const { page } = await e2e.openSignedIn(PLACE);
-  const other = await openTab(page);
-  await other.getByRole('button', { name: 'Sign out' }).click();
-  await heading(page, 'You signed out in another tab').waitFor();
-  await signInAgain(other);
-  await page.getByRole('button', { name: 'Load this page again' }).click();
-  await page.locator('[data-items] > li').first().waitFor();
-  expect(page.url()).toBe(e2e.testApp.origin + PLACE);
 });
 
 test('while Cloakroom is unavailable the page stays, and checks its session again', async () => {

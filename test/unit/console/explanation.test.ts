@@ -53,20 +53,15 @@ describe('a response of the service', () => {
     });
   });
 
-  test('to an ordinary request says that nothing was refreshed or repeated', () => {
-    expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was refreshed or repeated/);
-  });
-
-  test('to a refused token says what the gateway did', () => {
-    expect(words(200, { ...VIA, 'server-timing': REFRESHED })).toMatch(
-      /had expired.*refreshed it before the request/,
-    );
-    expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
-      /refused the access token.*repeated the request once/,
-    );
-    expect(words(401, { ...VIA, 'server-timing': USUAL })).toMatch(/younger than 30 s/);
-    expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/passed the second 401 on/);
-    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB.*Send it again/);
+  test.each([
+    ['an ordinary request', 200, USUAL, /nothing was refreshed or repeated/],
+    ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before the request/],
+    ['a repeated request', 200, REPLAYED, /refused the access token.*repeated the request once/],
+    ['a refused young token', 401, USUAL, /younger than 30 s/],
+    ['a request that is refused twice', 401, REPLAYED, /passed the second 401 on/],
+    ['a refused large request', 401, REFRESHED, /over 64 KiB.*Send it again/],
+  ])('to %s says what the gateway did', (_what, status, timing, sentence) => {
+    expect(words(status, { ...VIA, 'server-timing': timing })).toMatch(sentence);
   });
 
   test('that asks for a pause says how long', () => {

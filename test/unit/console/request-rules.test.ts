@@ -55,20 +55,15 @@ describe('a header', () => {
     },
   );
 
-  test.each([
-    'Host',
-    'origin',
-    'Sec-Fetch-Site',
-    'Proxy-Authorization',
-    'Content-Length',
-    'Via',
-    'Set-Cookie',
-  ])('%s is refused, because the browser sets it', (name) => {
-    expect(faults({ headers: [[name, 'x']] })[0]).toMatchObject({
-      stops: true,
-      text: expect.stringMatching(/browser sets/),
-    });
-  });
+  test.each('Host origin Sec-Fetch-Site Proxy-Authorization Content-Length Via Set-Cookie'.split(' '))(
+    '%s is refused, because the browser sets it',
+    (name) => {
+      expect(faults({ headers: [[name, 'x']] })[0]).toMatchObject({
+        stops: true,
+        text: expect.stringMatching(/browser sets/),
+      });
+    },
+  );
 
   test.each([
     ['with a space', 'X One', '1'],
@@ -113,23 +108,13 @@ test('a body that is no JSON may be sent as JSON, with a notice', () => {
 });
 
 test('a parameter needs a name', () => {
-  expect(
-    faults({
-      query: [
-        ['a', ''],
-        ['', 'b'],
-      ],
-    })[0],
-  ).toMatchObject({ field: 'query', row: 1, stops: true });
+  const query = ['a=', '=b'].map((pair) => pair.split('=') as [string, string]);
+  expect(faults({ query })[0]).toMatchObject({ field: 'query', row: 1, stops: true });
 });
 
 test('each character of the query is percent-encoded', () => {
-  const query: [string, string][] = [
-    ['next', 'a+b/c=&d #é'],
-    ['', ''],
-    ['x[]', ''],
-  ];
-  expect(toUrl({ path: '/api/x', query }, ORIGIN)?.href).toBe(
+  const query = { next: 'a+b/c=&d #é', '': '', 'x[]': '' };
+  expect(toUrl({ path: '/api/x', query: Object.entries(query) }, ORIGIN)?.href).toBe(
     `${ORIGIN}/api/x?next=a%2Bb%2Fc%3D%26d%20%23%C3%A9&x%5B%5D=`,
   );
 });
