@@ -16,7 +16,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Goes through the service's pages. Resolves with the address of the callback, not yet opened. */
+/** Signs in at the service. Resolves with the URL of the callback, not yet opened. */
 async function signInAtService(browser: Browser): Promise<string> {
   const { address } = await startSignIn(testApp, { browser });
   const page = await browser.open(address);
@@ -40,18 +40,16 @@ async function sessionIdOf(browser: Browser): Promise<string> {
 }
 
 describe('a completed sign-in', () => {
-  test('leads to the page that was asked for', async () => {
-    const { page } = await testApp.signIn('/workspaces?page=2');
+  test.each([
+    ['/workspaces?page=2', '/workspaces?page=2'],
+    ['//evil.example/', '/workspaces'],
+  ])('with the return_to %s leads to %s', async (returnTo, path) => {
+    const { page } = await testApp.signIn(returnTo);
     expect(page.status).toBe(200);
-    expect(page.url.href).toBe(`${testApp.origin}/workspaces?page=2`);
+    expect(page.url.href).toBe(testApp.origin + path);
   });
 
-  test('leads to the workspaces where it was asked to leave the site', async () => {
-    const { page } = await testApp.signIn('//evil.example/');
-    expect(page.url.href).toBe(`${testApp.origin}/workspaces`);
-  });
-
-  test('is a 303 with a cookie that no script reads', async () => {
+  test('is a 303 with a cookie that no script can read', async () => {
     const browser = new Browser();
     const done = await browser.fetch(await signInAtService(browser));
     expect(done.status).toBe(303);
@@ -60,32 +58,27 @@ describe('a completed sign-in', () => {
     expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test('leads each of several tabs that began at the same time to its own page', async () => {
+  test('leads each of two tabs that started at the same time to its own page', async () => {
     const browser = new Browser();
     const [first, second] = await Promise.all([
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=2' }),
     ]);
-    const consents = [
-      await passSignIn(browser, await browser.open(first.address)),
-      await browser.open(second.address),
-    ];
-    for (const [at, path] of [
-      [1, '/workspaces?page=2'],
-      [0, '/workspaces?page=1'],
+    const firstConsent = await passSignIn(browser, await browser.open(first.address));
+    const secondConsent = await browser.open(second.address);
+    for (const [consent, path] of [
+      [secondConsent, '/workspaces?page=2'],
+      [firstConsent, '/workspaces?page=1'],
     ] as const) {
-      const consent = consents[at];
-      if (consent === undefined) throw new Error('no consent page');
       const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
       expect((await browser.fetch(back)).headers.get('location')).toBe(path);
     }
   });
 
-  test('ends the session that the browser had when it began, though a strict cookie stays behind', async () => {
+  test('ends the session of its start, though the callback comes without the strict session cookie', async () => {
     const { browser } = await testApp.signIn();
     const previousId = await sessionIdOf(browser);
     const address = await signInAtService(browser);
-    // A strict session cookie does not come along from another site; the cookie of the sign-in is lax.
     const cookies = (await browser.jar.getCookieString(testApp.origin)).split('; ');
     const cookie = cookies.filter((pair) => !pair.startsWith('cloakroom=')).join('; ');
     expect((await new Browser().fetch(address, { headers: { cookie } })).status).toBe(303);
@@ -106,7 +99,7 @@ describe('a completed sign-in', () => {
 });
 
 describe('a callback', () => {
-  test('of a user who refused is a 403 page that offers to try again', async () => {
+  test('of a user who denied access is a 403 page that offers to try again', async () => {
     const { browser, state } = await startSignIn(testApp, { returnTo: '/workspaces?page=3' });
     const page = await openCallback(browser, { state, error: 'access_denied' });
     expect(page.status).toBe(403);
@@ -122,7 +115,7 @@ describe('a callback', () => {
     expect(page.text).toContain('The service reported a problem (“temporarily_unavailable”).');
   });
 
-  test('shows nothing of an error that OAuth does not know', async () => {
+  test('shows nothing of an error that OAuth does not define', async () => {
     const { browser, state } = await startSignIn(testApp);
     const error = { error: '<script>alert(1)</script>', error_description: 'call 0900' };
     const page = await openCallback(browser, { state, ...error });
@@ -130,7 +123,7 @@ describe('a callback', () => {
     expect(page.text).not.toMatch(/alert\(1\)|0900/);
   });
 
-  test('logs no error but OAuth’s own codes', async () => {
+  test('logs only error codes that OAuth defines', async () => {
     for (const error of ['QUERYVALUESEKRET-eyJhbGciOi.abc', 'unsupported_response_type']) {
       const { browser, state } = await startSignIn(testApp);
       expect((await openCallback(browser, { state, error })).status).toBe(502);
@@ -147,7 +140,7 @@ describe('a callback', () => {
   });
 
   test.each<Record<string, string>>([{}, { code: 'x' }, { state: 'unknown', code: 'x' }])(
-    'with %j and no sign-in is a 400 page that offers to try again',
+    'with %j and no sign-in transaction is a 400 page that offers to try again',
     async (parameters) => {
       const page = await openCallback(new Browser(), parameters);
       expect(page.status).toBe(400);
@@ -155,7 +148,7 @@ describe('a callback', () => {
     },
   );
 
-  test('that comes twice is a 400 page, or leads a signed-in user on', async () => {
+  test('that comes twice is a 400 page, or redirects a signed-in user to the workspaces', async () => {
     const browser = new Browser();
     const address = await signInAtService(browser);
     await browser.fetch(address);
@@ -167,7 +160,7 @@ describe('a callback', () => {
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
-  test('in another browser than the one that began the sign-in is refused', async () => {
+  test('in another browser than that of the sign-in is refused', async () => {
     const { browser: victim } = await startSignIn(testApp);
     const page = await victim.fetch(await signInAtService(new Browser()));
     expect(page.status).toBe(400);
@@ -177,7 +170,7 @@ describe('a callback', () => {
 
   test.each([
     ['refuses the code', '{"error":"invalid_grant"}'],
-    ['responds with nonsense', '{}'],
+    ['responds without a token', '{}'],
     ['breaks the connection', null],
   ])('is a 502 page that offers to try again where the token endpoint %s', async (_what, body) => {
     const { browser, state } = await startSignIn(testApp);
@@ -204,7 +197,7 @@ describe('a callback', () => {
     'code=SEKRET-1',
     '/code=SEKRET-1',
     '%2Fcode%3DSEKRET-1',
-  ])('at a mangled address leaves its values out of the log: /auth/callback%s', async (mangled) => {
+  ])('at a mangled URL leaves no value in the log: /auth/callback%s', async (mangled) => {
     testApp.logged.length = 0;
     const response = await fetch(`${testApp.origin}/auth/callback${mangled}`);
     expect(response.status).toBe(404);
@@ -240,13 +233,11 @@ test('the log holds no secret of a sign-in, of a session or of a request target'
   }
 });
 
-test('ending the previous session is retried, and at last given up with the cause in the log', async () => {
+test('a previous session that can’t be ended is retried, and given up with the cause in the log', async () => {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const log = createLog('info', { write });
-  const end = async () => {
-    throw new Error('Redis is away');
-  };
+  const end = async () => Promise.reject(new Error('Redis is down'));
   await endPreviousSession(
     { store: { end }, log, sessionEvents: createSessionEvents(log, null) },
     'an-id',
@@ -254,7 +245,7 @@ test('ending the previous session is retried, and at last given up with the caus
     { retryMs: 1, giveUpMs: 20 },
   );
   await eventually(async () => lines.length > 1);
-  const err = expect.objectContaining({ message: 'Redis is away' });
+  const err = expect.objectContaining({ message: 'Redis is down' });
   expect(lines).toEqual([
     expect.objectContaining({ level: 'warn', msg: 'previous session not ended; retrying', err }),
     expect.objectContaining({ level: 'error', msg: 'previous session not ended; gave up', err }),

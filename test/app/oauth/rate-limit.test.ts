@@ -1,12 +1,11 @@
 import { createHash, createHmac, getHashes, hkdfSync, randomBytes } from 'node:crypto';
-import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { createLocalCounts, createSignInCounts } from '../../../src/oauth/rate-limit.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { ACCEPT_HTML as HTML } from '../../support/constants.ts';
-import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
+import { send, closeConnections, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { untilReady } from '../../support/fleet/cloakroom.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
@@ -15,40 +14,41 @@ import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
 
-const SIGN_IN = { path: '/auth/login', headers: HTML };
+const LOGIN_PATH = '/auth/login';
+const COUNT_KEYS = 'cloakroom:sign-in-counts:*';
 
 afterAll(closeConnections);
 
-/** Begins a sign-in, which claims the client address `from`. */
-const signIn = async ({ origin }: Pick<TestApp, 'origin'>, from?: string) =>
-  send(origin, '', {
-    ...SIGN_IN,
-    headers: { ...HTML, ...(from !== undefined && { 'x-forwarded-for': from }) },
-  });
+/** Starts a sign-in; `headers` may claim a client address. */
+const signIn = async (origin: string, headers: Readonly<Record<string, string>> = {}) =>
+  send(origin, '', { path: LOGIN_PATH, headers: { ...HTML, ...headers } });
 
-/** Begins sign-ins one after the other, from these addresses. Resolves with their statuses. */
-async function statusesFrom(testApp: Pick<TestApp, 'origin'>, addresses: readonly (string | undefined)[]) {
-  const statuses: number[] = [];
-  for (const address of addresses) statuses.push((await signIn(testApp, address)).status);
+/** Starts sign-ins one after the other. Resolves with their responses. */
+async function signInTimes(count: number, origin: string): Promise<FleetResponse[]> {
+  const responses = [];
+  for (let at = 0; at < count; at += 1) responses.push(await signIn(origin));
+  return responses;
+}
+
+const statusesOf = async ({ origin }: TestApp, count: number) =>
+  (await signInTimes(count, origin)).map(({ status }) => status);
+
+/** Starts sign-ins that claim these client addresses. Resolves with their statuses. */
+async function statusesFrom({ origin }: TestApp, addresses: readonly string[]): Promise<number[]> {
+  const statuses = [];
+  for (const address of addresses)
+    statuses.push((await signIn(origin, { 'x-forwarded-for': address })).status);
   return statuses;
 }
 
-/** Begins sign-ins one after the other. Resolves with their statuses. */
-async function statusesOf(testApp: Pick<TestApp, 'origin'>, count: number) {
-  return statusesFrom(
-    testApp,
-    Array.from({ length: count }, () => undefined),
-  );
-}
-
-test('past the limit a sign-in is a page with 429 that says how long to wait', async () => {
+test('a sign-in above the limit gets a 429 page that says how long to wait', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
   expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
   // Where a client should wait for less than half a second more, rounding to the nearest second would round down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
-  const { status, headers, body } = await signIn(testApp);
+  const { status, headers, body } = await signIn(testApp.origin);
   expect(status).toBe(429);
   expect(headers['content-type']).toMatch(/^text\/html/);
   // A client that waits this long finds the next window: part of a second is rounded up.
@@ -66,22 +66,21 @@ test('the limit is logged once in a window, and Redis holds no address', async (
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);
-  const keys = await testApp.redis.keys('cloakroom:sign-in-counts:*');
+  const keys = await testApp.redis.keys(COUNT_KEYS);
   expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
 test('Redis keeps a client address as a hash under a key of its own, derived from the session key', async () => {
   await using testApp = await startTestApp();
-  await signIn(testApp);
-  const [key = '', ...more] = await testApp.redis.keys('cloakroom:sign-in-counts:*');
+  await signIn(testApp.origin);
+  const [key = '', ...more] = await testApp.redis.keys(COUNT_KEYS);
   expect(more).toEqual([]);
   const unkeyed = getHashes().flatMap((algorithm) => {
     const digest = createHash(algorithm).update('127.0.0.1').digest();
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
-  const { sessionKeys } = testApp.services.secrets.current;
-  const [sessionKey = Buffer.alloc(0)] = sessionKeys;
-  // Of the keys for other uses, one that leaked would tell the addresses.
+  const [sessionKey = Buffer.alloc(0)] = testApp.services.secrets.current.sessionKeys;
+  // Keys for other uses: one that leaks must not reveal the addresses.
   const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
   const derived = labels.map((label) => Buffer.from(hkdfSync('sha256', sessionKey, '', label, 32)));
   const keys = [sessionKey, ...derived].flatMap((bytes) => [bytes, bytes.toString('base64url')]);
@@ -92,37 +91,36 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
   expect(names.filter((name) => key.includes(name))).toEqual([]);
 
   await testApp.services.useSecrets({ ...testApp.services.secrets.current, sessionKeys: [randomBytes(32)] });
-  await signIn(testApp);
-  const both = await testApp.redis.keys('cloakroom:sign-in-counts:*');
+  await signIn(testApp.origin);
+  const both = await testApp.redis.keys(COUNT_KEYS);
   expect(both).toHaveLength(2);
   expect(both).toContain(key);
 });
 
-test('the window is ten minutes from the first sign-in, and then a new one begins', async () => {
+test('a window lasts ten minutes from the first sign-in, and a new one follows', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   expect(await statusesOf(testApp, 2)).toEqual([302, 429]);
-  const [key = ''] = await testApp.redis.keys('cloakroom:sign-in-counts:*');
+  const [key = ''] = await testApp.redis.keys(COUNT_KEYS);
   const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
   // While Redis is slow to count, the count of the process decides.
   await eventually(async () => {
     await testApp.redis.pexpireat(key, 1); // it expires
-    return (await signIn(testApp)).status === 302;
+    return (await signIn(testApp.origin)).status === 302;
   });
 });
 
-test('HEAD counts as well, as it begins a sign-in too', async () => {
+test('a HEAD request counts, because it starts a sign-in too', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
-  const head = await request(`${testApp.origin}/auth/login`, { method: 'HEAD', headers: HTML });
-  await head.body.dump();
-  expect([head.statusCode, (await signIn(testApp)).status]).toEqual([302, 429]);
+  const head = await fetch(testApp.origin + LOGIN_PATH, { method: 'HEAD', redirect: 'manual' });
+  expect([head.status, (await signIn(testApp.origin)).status]).toEqual([302, 429]);
 });
 
 test('SIGN_INS_PER_ADDRESS=0 sets no limit', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '0' });
   expect(new Set(await statusesOf(testApp, 5))).toEqual(new Set([302]));
-  expect(await testApp.redis.keys('cloakroom:sign-in-counts:*')).toEqual([]);
+  expect(await testApp.redis.keys(COUNT_KEYS)).toEqual([]);
 });
 
 test('without TRUST_PROXY, X-Forwarded-For changes nothing', async () => {
@@ -145,23 +143,16 @@ test('the addresses of one IPv6 network count together', async () => {
 
 test('processes count together', async () => {
   await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
-  const [one, other] = [fleet.at(0).url, fleet.at(1).url];
-  const here = [];
-  for (let at = 0; at < 4; at += 1) here.push(await send(one, '', SIGN_IN));
-  expect(tally(here)).toEqual({ 302: 4 });
-  // The other process would let them all pass by its own count, as it may while Redis is slow.
-  const there = [];
-  for (let at = 0; at < 4; at += 1) there.push((await send(other, '', SIGN_IN)).status);
-  expect(there).toContain(429);
+  expect(tally(await signInTimes(4, fleet.at(0).url))).toEqual({ 302: 4 });
+  // The other process would accept all of them by its own count, as it may while Redis is slow.
+  expect(tally(await signInTimes(4, fleet.at(1).url))).toHaveProperty(['429']);
 });
 
-test('while Redis is down or hangs the process counts by itself, and responds within two seconds', async () => {
+test('while Redis is down or hangs, a process counts by itself and responds within two seconds', async () => {
   await using server = await startRedisServer();
   await using fleet = await startFleet({ redisUrl: server.url, env: { SIGN_INS_PER_ADDRESS: '2' } });
-  const { url } = fleet.at(0);
   const three = async () => {
-    const responses = [];
-    for (let at = 0; at < 3; at += 1) responses.push(await send(url, '', SIGN_IN));
+    const responses = await signInTimes(3, fleet.at(0).url);
     for (const { ms } of responses) expect(ms).toBeLessThan(2_000);
     return responses.map(({ status }) => status);
   };
@@ -170,7 +161,7 @@ test('while Redis is down or hangs the process counts by itself, and responds wi
   server.resume();
   await server.kill();
   expect(await three()).toEqual([429, 429, 429]);
-  // Empty and without the script, Redis counts from the start.
+  // Redis is empty and has lost the script.
   await server.restart('empty');
   await untilReady(fleet.at(0));
   await eventually(async () => {
@@ -181,48 +172,51 @@ test('while Redis is down or hangs the process counts by itself, and responds wi
   });
 });
 
-test('a sign-in does not wait for a slow count: its next command is sent to Redis meanwhile', async () => {
+test('a sign-in does not wait for a slow count before its next Redis command', async () => {
   await using server = await startRedisServer();
   await using line = await startRedisProxy(server.port);
   await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
   line.freezeAt = /sign-in-counts:/;
-  const begun = send(fleet.at(0).url, '', SIGN_IN);
+  const started = signIn(fleet.at(0).url);
   await eventually(async () => line.held().includes('cloakroom:signin:'));
   expect(line.held()).toContain('cloakroom:sign-in-counts:');
   line.thaw();
-  await begun;
+  await started;
 });
 
-test('another site can’t use up the sign-ins of a visitor’s address: its requests are refused and not counted', async () => {
+test('embedded requests of another site are refused and not counted', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
-  const picture = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
-  const load = async () => (await send(testApp.origin, '', { path: '/auth/login', headers: picture })).status;
-  expect([await load(), await load()]).toEqual([403, 403]);
-  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  expect((await send(testApp.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
+  const crossSite = async (mode: string, dest: string) => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+    return (await signIn(testApp.origin, headers)).status;
+  };
+  expect([await crossSite('no-cors', 'image'), await crossSite('no-cors', 'image')]).toEqual([403, 403]);
+  expect(await crossSite('navigate', 'document')).toBe(302);
 });
 
 test('a sign-in without a session takes little memory in Redis, however long its return_to', async () => {
   await using testApp = await startTestApp();
   const memoryOf = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
     await testApp.redis.flushall();
-    await send(testApp.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
+    await send(testApp.origin, '', {
+      path: `${LOGIN_PATH}?return_to=${encodeURIComponent(search)}`,
+      headers,
+    });
     const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
     return testApp.redis.strlen(key);
   };
   expect(await memoryOf(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
   expect(await memoryOf(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
-  // A user with an earlier session comes back to the same page.
-  const deep = `/workspaces?find=${'a'.repeat(8_000)}`;
+  // A user with an earlier session returns to the same page.
   const cookie = testApp.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
-  expect(await memoryOf(deep, { cookie })).toBeGreaterThan(8_192);
+  expect(await memoryOf(`/workspaces?find=${'a'.repeat(8_000)}`, { cookie })).toBeGreaterThan(8_192);
 });
 
 test('only the first quarter of the sign-ins of an address may have a long return_to', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '8' });
   const begin = async (length: number) => {
     await testApp.redis.del(...(await testApp.redis.keys('cloakroom:signin:*')), 'none');
-    const path = `/auth/login?return_to=${encodeURIComponent('/workspaces?find='.padEnd(length, 'a'))}`;
+    const path = `${LOGIN_PATH}?return_to=${encodeURIComponent('/workspaces?find='.padEnd(length, 'a'))}`;
     expect((await send(testApp.origin, '', { path, headers: HTML })).status).toBe(302);
     const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
     return testApp.redis.strlen(key);
@@ -234,7 +228,7 @@ test('only the first quarter of the sign-ins of an address may have a long retur
   expect(await begin(513)).toBeLessThan(512);
 });
 
-test('counts of this process end with their window', () => {
+test('the counts of a process end with their window', () => {
   let clock = 0;
   const counts = createLocalCounts({ windowMs: 1_000, now: () => clock });
   const hits = (key: string) => counts.increment(key).totalHits;
@@ -245,7 +239,7 @@ test('counts of this process end with their window', () => {
   expect(hits('a')).toBe(1);
 });
 
-test('counts of this process are limited: the oldest go when very many addresses come', () => {
+test('a process forgets the oldest counts of very many addresses', () => {
   const counts = createLocalCounts({ windowMs: 1_000, now: () => 0 });
   for (let at = 0; at < 30_000; at += 1) counts.increment(String(at));
   expect(counts.increment('29999').totalHits).toBe(2);
@@ -254,14 +248,14 @@ test('counts of this process are limited: the oldest go when very many addresses
 
 const WINDOW_MS = 60_000;
 
-/** Counts as one process does. */
+/** Resolves with a function that counts as one process does. */
 async function createCounts(redis: RedisClient) {
   const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
   await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
   return async (key: string) => (await counts.increment(key)).totalHits;
 }
 
-test('in a cluster each key is counted at its own master, even one that has lost the script', async () => {
+test('in a cluster, each master counts its keys, even after it has lost the script', async () => {
   await using topology = await startCluster();
   const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(redis);
