@@ -10,16 +10,16 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 
-/** A request of the user, not one of HAProxy or of another test. */
+/** Whether a log line is of the user's request, not of HAProxy's or another test's. */
 const isOfUser = ({ msg, path }: LogLine) =>
   msg === 'request' && !['/readyz', '/healthz', ME_PATH].includes(String(path));
 
 /** The URL of a link, by its `rel` or its text. */
-function linkOf(page: Page, mark: string): URL {
+function linkOf(page: Page, name: string): URL {
   const link = [...page.text.matchAll(/<a\b[^>]*href="([^"]+)"[^>]*>[^<]*/g)].find(([tag]) =>
-    tag.includes(mark),
+    tag.includes(name),
   );
-  if (link?.[1] === undefined) throw new Error(`no link "${mark}" at ${page.url.href}:\n${page.text}`);
+  if (link?.[1] === undefined) throw new Error(`no link "${name}" at ${page.url.href}:\n${page.text}`);
   return new URL(link[1].replaceAll('&amp;', '&'), page.url);
 }
 
@@ -67,12 +67,12 @@ test('behind a load balancer with three processes, a user signs in, reads worksp
   await expectUserJourney(fleet);
 });
 
-test('a user with a SameSite=strict cookie does so, too', async () => {
+test('behind a load balancer, COOKIE_SAMESITE=strict changes nothing of that for the user', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
   await expectUserJourney(strict);
 });
 
-test('Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
+test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
   const path = '/claimed-address';
   await send(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
   const lines = () =>
@@ -81,7 +81,7 @@ test('Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
   expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
 });
 
-test('an expiring token is refreshed once for all processes', async () => {
+test('behind a load balancer, an expiring token is refreshed once for all processes', async () => {
   const { cookie } = await fleet.createSession();
   const { refreshes } = fleet.service;
   refreshes.length = 0;
@@ -94,7 +94,7 @@ test('an expiring token is refreshed once for all processes', async () => {
 });
 
 test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {
-  // A separate fleet: afterwards, the load balancer takes a while to see that its processes are ready again.
+  // The load balancer needs a while afterwards until it sees that the processes are ready.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.createSession();
   process.kill(own.redisPid, 'SIGSTOP');

@@ -23,7 +23,7 @@ const fleet = useFixture(async () => {
 });
 
 /** Records the paths of its requests. */
-class WatchedBrowser extends Browser {
+class RecordingBrowser extends Browser {
   readonly visited: string[] = [];
 
   override async fetch(url: string | URL, init: RequestInit = {}): Promise<Page> {
@@ -32,8 +32,8 @@ class WatchedBrowser extends Browser {
   }
 }
 
-test('after Redis was started empty, one sign-in brings a user back, without a loop', async () => {
-  const browser = new WatchedBrowser();
+test('after Redis has lost its data, one sign-in returns a user to the page, without a redirect loop', async () => {
+  const browser = new RecordingBrowser();
   const consent = await passSignIn(browser, await browser.open(`${origin}/workspaces`));
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
   expect([signedIn.status, signedIn.url.pathname]).toEqual([200, '/workspaces']);
@@ -42,8 +42,8 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   await user.next('api', 200);
   await redis.kill();
   await user.next('api', 503);
-  const away = await browser.open(`${origin}/workspaces`);
-  expect([away.status, away.url.pathname]).toEqual([503, '/workspaces']);
+  const unavailable = await browser.open(`${origin}/workspaces`);
+  expect([unavailable.status, unavailable.url.pathname]).toEqual([503, '/workspaces']);
   await redis.restart('empty');
   using over = startStopwatch();
   await user.next('api', 401);
@@ -53,10 +53,8 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   const api = await browser.fetch(`${origin}/api/public/v1/workspaces`);
   expect([api.status, JSON.parse(api.text)]).toMatchObject([401, { code: 'session_expired' }]);
   const page = await browser.fetch(`${origin}/workspaces?page=2`);
-  expect([page.status, page.headers.get('location')]).toEqual([
-    303,
-    '/auth/login?return_to=%2Fworkspaces%3Fpage%3D2',
-  ]);
+  const toSignIn = '/auth/login?return_to=%2Fworkspaces%3Fpage%3D2';
+  expect([page.status, page.headers.get('location')]).toEqual([303, toSignIn]);
 
   browser.visited.length = 0;
   const back = await browser.follow(
@@ -68,11 +66,7 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   expect((await browser.fetch(`${origin}/api/public/v1/workspaces`)).status).toBe(200);
   expect(await send(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
 
-  reportFault(
-    'Redis is killed and started empty',
-    user.exchanges.map(({ response }) => response),
-    { sessionsLost: 2, recoveredInMs },
-  );
-  const broken = user.exchanges.filter(({ response }) => response.status === 0 || response.status === 500);
-  expect(broken).toEqual([]);
+  const responses = user.exchanges.map(({ response }) => response);
+  reportFault('Redis is killed and started empty', responses, { sessionsLost: 2, recoveredInMs });
+  expect(responses.filter(({ status }) => status === 0 || status === 500)).toEqual([]);
 });

@@ -8,8 +8,8 @@ import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-/** Matches the clean-up of this session's refresh only. That of an earlier test may still be in flight. */
-const removesNote = (id: string) => {
+/** Matches the deletion of this session's journal entry only. That of an earlier test may still be in flight. */
+const deletesEntry = (id: string) => {
   const key = keyBesideSession('cloakroom:', 'refresh-journal', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
 };
@@ -35,13 +35,13 @@ function expectInTime(response: FleetResponse, status: number): void {
   expect(response.ms).toBeLessThan(2_000);
 }
 
-describe('Redis freezes in the middle of a refresh', () => {
+describe('where Redis freezes during a refresh', () => {
   test.each([
-    ['when the lock is asked for', /refresh-lock:/],
-    ['when the session is read under it', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
-    ['when the attempt is noted', /"state":"open"/],
-    ['when the new tokens are stored', /KEEPTTL/],
-  ])('%s: the response is a 503 in time, and a later request succeeds', async (_when, command) => {
+    ['acquires the lock', /refresh-lock:/],
+    ['reads the session under the lock', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
+    ['makes the journal entry', /"state":"open"/],
+    ['stores the new tokens', /KEEPTTL/],
+  ])('as it %s, the response is a 503 in time, and a later request succeeds', async (_step, command) => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = command;
     expectInTime(await send(fleet.at(0).url, cookie), 503);
@@ -49,31 +49,31 @@ describe('Redis freezes in the middle of a refresh', () => {
     await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
   });
 
-  test('when all is stored: the response does not wait for the clean-up', async () => {
+  test('as it cleans up, the response does not wait for it', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    proxy.freezeAt = removesNote(id);
+    proxy.freezeAt = deletesEntry(id);
     const response = await send(fleet.at(0).url, cookie);
     await eventually(async () => proxy.isFrozen());
     expectInTime(response, 200);
   });
 
-  test('when the clean-up fails: the lock expires', async () => {
+  test('longer than its clean-up waits, the lock expires by itself', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    const leftBehind = () =>
+    const failedCleanUps = () =>
       fleet
         .at(0)
         .logged()
-        .filter(({ msg }) => msg === 'refresh cleanup failed; keys expire by themselves').length;
-    const before = leftBehind();
-    proxy.freezeAt = removesNote(id);
+        .filter(({ msg }) => msg.startsWith('refresh cleanup failed')).length;
+    const before = failedCleanUps();
+    proxy.freezeAt = deletesEntry(id);
     expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
-    await eventually(async () => leftBehind() >= before + 2);
+    await eventually(async () => failedCleanUps() >= before + 2);
     proxy.thaw();
     const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 
-  test('when the token endpoint has failed: the response does not wait for the clean-up', async () => {
+  test('after the token endpoint has failed, the response does not wait for the clean-up', async () => {
     fleet.service.intercept = ({ url }, res) => url === TOKEN_PATH && Boolean(res.writeHead(500).end());
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = /"state":"failed"/;
@@ -83,36 +83,34 @@ describe('Redis freezes in the middle of a refresh', () => {
   });
 });
 
-describe('Redis freezes at the end of a sign-in', () => {
-  /** Signs in up to the callback, and resolves with its response. */
-  const signInUntilCallback = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
+describe('where Redis freezes during a sign-in', () => {
+  /** Signs in while Redis freezes at a command of the callback. Resolves with the response to the callback. */
+  const signInFrozenAt = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
     const { url } = fleet.at(0);
-    const begun = await send(url, cookie, { path: '/auth/login', headers: HTML });
-    const [binding] = String(begun.headers['set-cookie']).split(';');
-    const state = new URL(String(begun.headers['location'])).searchParams.get('state');
+    const { headers } = await send(url, cookie, { path: '/auth/login', headers: HTML });
+    const [binding] = String(headers['set-cookie']).split(';');
+    const state = new URL(String(headers['location'])).searchParams.get('state');
     const { accessToken, refreshToken } = await fleet.service.issue('demo');
     const tokens = { access_token: accessToken, refresh_token: refreshToken, expires_in: 900 };
     fleet.service.intercept = (req, res) =>
       req.url === TOKEN_PATH && Boolean(res.end(JSON.stringify(tokens)));
     proxy.freezeAt = command;
-    return send(url, `${cookie}; ${binding}`, {
-      path: `/auth/callback?code=c&state=${state}`,
-      headers: HTML,
-    });
+    const path = `/auth/callback?code=c&state=${state}`;
+    return send(url, `${cookie}; ${binding}`, { path, headers: HTML });
   };
 
-  test('before the new session is stored: a 503 page, and the old session stays', async () => {
+  test('as it stores the new session, the response is a 503, and the old session stays', async () => {
     const old = await fleet.createSession();
-    const response = await signInUntilCallback(old.cookie, /\$2\r\nNX\r\n/);
+    const response = await signInFrozenAt(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(response, 503);
     expect(String(response.headers['set-cookie'])).not.toContain('cloakroom=');
     proxy.thaw();
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 200);
   });
 
-  test('after it was stored: the sign-in succeeds, and the old session ends once Redis replies', async () => {
+  test('as it ends the old session, the sign-in succeeds, and the old session ends once Redis replies', async () => {
     const old = await fleet.createSession();
-    const response = await signInUntilCallback(old.cookie, /ended/);
+    const response = await signInFrozenAt(old.cookie, /ended/);
     expectInTime(response, 303);
     const fresh = /cloakroom=[^;]+/.exec(String(response.headers['set-cookie']))?.[0] ?? '';
     proxy.thaw();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test } from '@jest/globals';
-import { CLIENT_SECRET } from '../../support/constants.ts';
+import { ACCEPT_HTML, CLIENT_SECRET } from '../../support/constants.ts';
 import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer, type RedisServer } from '../../support/fleet/redis-server.ts';
@@ -9,7 +9,7 @@ import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const PAUSE_MS = 5;
-const SIGN_IN = { path: '/auth/login', headers: { accept: 'text/html' } };
+const SIGN_IN = { path: '/auth/login', headers: ACCEPT_HTML };
 const RIGHTS = ['on', '>one', '~cloakroom:*', '+@all'];
 
 function connectAdmin({ port }: RedisServer) {
@@ -30,12 +30,12 @@ test('two processes under load switch to another password of Redis, and no reque
   await setUser(...RIGHTS);
   await using folder = await createSecretFolder({ REDIS_URL: urlWith('one') });
   await using fleet = await startFleet({ processes: 2, redisUrl: server.url, env: folder.env });
-  const entered = await fleet.createSession();
+  const { cookie } = await fleet.createSession();
   await eventually(async () => (await connections()).length === 2);
   const before = await connections();
   const load = startLoad(4, async (count) => {
     await delay(PAUSE_MS);
-    return send(fleet.at(count).url, entered.cookie, count % 5 === 0 ? SIGN_IN : {});
+    return send(fleet.at(count).url, cookie, count % 5 === 0 ? SIGN_IN : {});
   });
 
   await setUser('>two');
@@ -45,8 +45,7 @@ test('two processes under load switch to another password of Redis, and no reque
   await setUser('<one');
   await load.next(200);
   await load.next(302);
-  const responses = await load.stop();
-  expect(Object.keys(tally(responses)).toSorted()).toEqual(['200', '302']);
+  expect(Object.keys(tally(await load.stop())).toSorted()).toEqual(['200', '302']);
   expect(await connections()).toEqual(before);
 
   // A new connection uses the new password.
@@ -56,10 +55,10 @@ test('two processes under load switch to another password of Redis, and no reque
     return now.length === 2 && !now.some((one) => before.includes(one));
   });
   for (const { url } of fleet.processes)
-    await eventually(async () => (await send(url, entered.cookie)).status === 200);
+    await eventually(async () => (await send(url, cookie)).status === 200);
 });
 
-test('a password that Redis refuses changes nothing, and one line says so', async () => {
+test('a reload with a password that Redis refuses changes nothing, and logs the problem', async () => {
   await using server = await startRedisServer();
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
   await using admin = connectAdmin(server);
@@ -87,35 +86,37 @@ test.each([
     'next:one@',
     'REDIS_URL has a user who may not do at Redis what Cloakroom does',
   ],
-])('a login %s changes nothing, and new connections use the earlier login', async (_what, login, problem) => {
-  await using server = await startRedisServer();
-  await using admin = connectAdmin(server);
-  const urlWith = (user: string) => server.url.replace('://', `://${user}`);
-  await admin.call('ACL', 'SETUSER', 'app', ...RIGHTS);
-  await admin.call('ACL', 'SETUSER', 'next', ...RIGHTS, '-getex');
-  await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
-  await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-  const { cookie } = await fleet.createSession();
-  const { url } = fleet.at(0);
-  await admin.config('SET', 'requirepass', 'theirs');
+])(
+  'a reload with a login %s changes nothing, and new connections use the earlier login',
+  async (_what, login, problem) => {
+    await using server = await startRedisServer();
+    await using admin = connectAdmin(server);
+    const urlWith = (user: string) => server.url.replace('://', `://${user}`);
+    await admin.call('ACL', 'SETUSER', 'app', ...RIGHTS);
+    await admin.call('ACL', 'SETUSER', 'next', ...RIGHTS, '-getex');
+    await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
+    await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+    const { cookie } = await fleet.createSession();
+    const { url } = fleet.at(0);
+    await admin.config('SET', 'requirepass', 'theirs');
 
-  await folder.write('REDIS_URL', urlWith(login));
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
-  expect((await send(url, cookie)).status).toBe(200);
-  await admin.call('CLIENT', 'KILL', 'USER', 'app');
-  await eventually(async () => (await send(url, cookie)).status === 200);
-});
+    await folder.write('REDIS_URL', urlWith(login));
+    expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
+    expect((await send(url, cookie)).status).toBe(200);
+    await admin.call('CLIENT', 'KILL', 'USER', 'app');
+    await eventually(async () => (await send(url, cookie)).status === 200);
+  },
+);
 
 test('a change of host, database or scheme of REDIS_URL needs a restart', async () => {
-  await using folder = await createSecretFolder({ REDIS_URL: '' });
   await using server = await startRedisServer();
-  await folder.write('REDIS_URL', server.url);
+  await using folder = await createSecretFolder({ REDIS_URL: server.url });
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-  const entered = await fleet.createSession();
+  const { cookie } = await fleet.createSession();
   for (const url of [`${server.url}/1`, 'redis://127.0.0.1:1', server.url.replace('redis:', 'rediss:')]) {
     await folder.write('REDIS_URL', url);
     const { problems } = await fleet.at(0).rereadSecrets();
     expect(problems).toEqual([expect.stringMatching(/^REDIS_URL .* needs a restart$/)]);
   }
-  expect((await send(fleet.at(0).url, entered.cookie)).status).toBe(200);
+  expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });

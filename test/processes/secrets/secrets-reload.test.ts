@@ -10,38 +10,28 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 
 const newKey = () => randomBytes(32).toString('base64url');
+const FROM_FILE = 'SESSION_KEYS (from SESSION_KEYS_FILE)';
 
 describe('a reload', () => {
   const folder = useFixture(async () => createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET }));
   const fleet = useFleet(() => ({ env: folder.env }));
 
   test.each([
-    ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
-    [
-      'cut in the middle of a key',
-      SESSION_KEY.slice(0, 30),
-      'SESSION_KEYS (from SESSION_KEYS_FILE) has a key',
-    ],
-    [
-      'a key and half of the next one',
-      `${SESSION_KEY},${SESSION_KEY.slice(1)}`,
-      'SESSION_KEYS (from SESSION_KEYS_FILE)',
-    ],
-  ])(
-    'with a file that is %s changes no secret, not even those of other files',
-    async (_what, text, problem) => {
-      const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
-      await folder.write('CLIENT_SECRET', 'another-secret');
-      await folder.write('SESSION_KEYS', text);
-      const line = await fleet.at(0).rereadSecrets();
-      expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
-      expect(JSON.stringify(line)).not.toContain(text || 'nothing');
-      expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
-    },
-  );
+    ['nothing', '', 'SESSION_KEYS_FILE names a file that is empty'],
+    ['a part of a key', SESSION_KEY.slice(0, 30), `${FROM_FILE} has a key`],
+    ['a key and a part of the next one', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
+  ])('of a file with %s changes no secret, nor those of other files', async (_what, text, problem) => {
+    const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
+    await folder.write('CLIENT_SECRET', 'another-secret');
+    await folder.write('SESSION_KEYS', text);
+    const line = await fleet.at(0).rereadSecrets();
+    expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
+    expect(JSON.stringify(line)).not.toContain(text || 'nothing');
+    expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
+  });
 });
 
-test('a reload without the file changes nothing, and with a new file changes the secret', async () => {
+test('a reload of a missing file changes nothing, and one of a new file changes the secret', async () => {
   const metricsPort = await freePort();
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
@@ -64,7 +54,7 @@ test('a reload without the file changes nothing, and with a new file changes the
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
 });
 
-test('a reload does not wait for a pipe in the place of a file', async () => {
+test('a reload does not wait for a pipe in place of a file', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -76,7 +66,7 @@ test('a reload does not wait for a pipe in the place of a file', async () => {
   expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });
 
-test('a response in progress continues when secrets change', async () => {
+test('a response in progress continues after a reload', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -94,7 +84,7 @@ test('a response in progress continues when secrets change', async () => {
   expect(await response.body.text()).toBe('the first half, and the second');
 });
 
-test('without a file SIGHUP changes nothing, and the process keeps running', async () => {
+test('SIGHUP without a file of secrets changes nothing, and the process keeps running', async () => {
   await using fleet = await startFleet();
   const { cookie } = await fleet.createSession();
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({

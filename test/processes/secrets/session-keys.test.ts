@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { sessionKey } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
-import { SESSION_KEY } from '../../support/constants.ts';
+import { ACCEPT_HTML, SESSION_KEY } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import { startFleet, useFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
@@ -14,7 +14,7 @@ const A = SESSION_KEY;
 const B = randomBytes(32).toString('base64url');
 const onlyB = { current: [Buffer.from(B, 'base64url')] };
 const USERS = ['ada', 'ben', 'cai', 'dora'];
-const PAGE = { path: '/workspaces', headers: { accept: 'text/html' } };
+const PAGE = { path: '/workspaces', headers: ACCEPT_HTML };
 
 /** Whether the record of a session is encrypted under key B. */
 async function isEncryptedUnderB({ redis }: Fleet, { id }: TestSession): Promise<boolean> {
@@ -28,30 +28,28 @@ test('two processes under load rotate session keys from A to B, and no user is s
   const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const jar = sessions.map(({ cookie }) => cookie);
-  // Like a browser, it sends a new cookie from then on.
+  // Sends a new cookie from then on, like a browser.
   const load = startLoad(1, async (count) => {
     const at = count % sessions.length;
-    const response = await send(
-      fleet.at(Math.floor(count / 4)).url,
-      jar[at] ?? '',
-      count % 3 === 0 ? PAGE : {},
-    );
+    const { url } = fleet.at(Math.floor(count / 4));
+    const response = await send(url, jar[at] ?? '', count % 3 === 0 ? PAGE : {});
     const [set] = [response.headers['set-cookie'] ?? []].flat();
     if (set !== undefined) jar[at] = set.split(';', 1)[0] ?? '';
     return response;
   });
 
-  for (const keys of [`${A},${B}`, `${B},${A}`]) {
+  const changeKeys = async (keys: string) => {
     await folder.write('SESSION_KEYS', keys);
     for (const each of fleet.processes)
       expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['SESSION_KEYS'] });
-  }
+  };
+  await changeKeys(`${A},${B}`);
+  await changeKeys(`${B},${A}`);
   await eventually(async () => {
     const encrypted = await Promise.all(sessions.map(async (session) => isEncryptedUnderB(fleet, session)));
     return encrypted.every(Boolean) && jar.every((cookie) => cookies.read(cookie) !== null);
   });
-  await folder.write('SESSION_KEYS', B);
-  for (const each of fleet.processes) await each.rereadSecrets();
+  await changeKeys(B);
   const before = load.responses.length;
   await eventually(async () => load.responses.length > before + 4 * sessions.length);
 
@@ -68,7 +66,7 @@ describe('the log', () => {
     { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
     { from: [A, B], to: [A], warns: false },
     { from: [A, B], to: [B, A], warns: false },
-  ])('warns when the key that encrypted is removed, and names no key (%#)', async ({ from, to, warns }) => {
+  ])('warns of a removed key that encrypted, and shows no key (%#)', async ({ from, to, warns }) => {
     const process = fleet.at(0);
     const replaceBy = async (keys: readonly string[]) => {
       await folder.write('SESSION_KEYS', keys.join());

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { NotSentError, createTokenRequestSender } from '../../../src/oauth/client.ts';
+import { TOKEN_PATH, WORKSPACES_PATH } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
@@ -9,10 +10,9 @@ import { startTcpServer } from '../../support/tcp-server.ts';
 const REQUEST = {
   method: 'POST',
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  body: new URLSearchParams({ grant_type: 'refresh_token' }),
+  body: 'grant_type=refresh_token',
   redirect: 'manual',
 } as const;
-const FORM = 'grant_type=refresh_token';
 
 /** A token endpoint that passes each whole request to `respond`, once for each connection. */
 async function startEndpoint(respond: (socket: Socket) => void) {
@@ -21,7 +21,7 @@ async function startEndpoint(respond: (socket: Socket) => void) {
     let text = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       text += chunk;
-      if (!text.endsWith(FORM)) return;
+      if (!text.endsWith(REQUEST.body)) return;
       requests.push(text);
       respond(socket);
     });
@@ -39,7 +39,7 @@ async function startEndpoint(respond: (socket: Socket) => void) {
   };
 }
 
-test('a token request asks for a connection of its own and for no content coding', async () => {
+test('a token request uses a connection of its own and accepts no content coding', async () => {
   await using endpoint = await startEndpoint((socket) =>
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\xef\xbb\xbf{}', 'latin1'),
   );
@@ -68,7 +68,7 @@ test.each([80, 100, 130, 250])('a response of %i KiB that ends with its connecti
   expect(responses.every((response) => response.text === text)).toBe(true);
 });
 
-test('a response past 256 KiB is refused, and its connection is closed', async () => {
+test('a response of more than 256 KiB is refused, and its connection is closed', async () => {
   let closed: Promise<unknown> = Promise.resolve();
   await using endpoint = await startEndpoint((socket) => {
     closed = new Promise((resolve) => socket.once('close', resolve));
@@ -115,10 +115,7 @@ test('a doubled token response is never taken for that of the next user', async 
     return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
   testApp.intercept = (req, res) => {
-    if (!req.url?.endsWith('/oauth2/token')) {
-      res.end(req.headers.authorization);
-      return true;
-    }
+    if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
     let form = '';
     req.setEncoding('utf8').on('data', (chunk: string) => (form += chunk));
     req.on('end', () => {
@@ -132,7 +129,7 @@ test('a doubled token response is never taken for that of the next user', async 
   };
   for (const name of ['alice', 'bob']) {
     const { cookie } = await testApp.createSession({ refreshToken: name, expiresAt: 0 });
-    const response = await fetch(`${testApp.origin}/api/public/v1/workspaces`, { headers: { cookie } });
+    const response = await fetch(testApp.origin + WORKSPACES_PATH, { headers: { cookie } });
     expect(await response.text()).toBe(`Bearer token-of-${name}`);
   }
 });

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { createRefreshLocks, type HeldLock } from '../../../../src/oauth/refresh/lock.ts';
 import { createLog } from '../../../../src/observability/logger.ts';
@@ -46,7 +47,7 @@ test('a lock is taken while a process holds it, and free once it is released', a
 
 test('a lock that another process has taken writes no entry, is not fresh, and leaves that lock alone', async () => {
   const lock = await acquire();
-  await redis.set(LOCK, 'another process'); // Redis has lost it in between
+  await redis.set(LOCK, 'another process'); // after Redis has lost it
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
   expect(lock.isFresh()).toBe(false);
   expect(await redis.exists(ENTRY)).toBe(0);
@@ -63,13 +64,13 @@ test('an entry beside a lock gives the lock its whole lifetime again', async () 
   await lock.release();
 });
 
-/** The lifetime of a lock, how often its holder extends it, and when it becomes stale. */
+/** The lifetime of a lock, when its holder extends it, and when it becomes stale. */
 const LIFETIME_MS = 5_000;
 const EXTENDS_AFTER_MS = LIFETIME_MS / 3;
 const STALE_AFTER_MS = LIFETIME_MS / 2;
 
-/** Moves the clock and the timer that extends a lock; Redis and its client keep theirs. */
-function holdTime(): void {
+/** Fakes the clock and the timer that extends a lock; Redis and its client keep theirs. */
+function fakeTime(): void {
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout'],
   });
@@ -78,13 +79,11 @@ function holdTime(): void {
 /** Resolves when Redis has replied to every command so far, and the lock has read the replies. */
 async function replies(): Promise<void> {
   await redis.ping();
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  await turn();
 }
 
-test('a lock is stale once Redis has not confirmed it for half of its lifetime, and fresh again when Redis has', async () => {
-  holdTime();
+test('a lock is stale half of its lifetime after the last confirmation of Redis, and fresh after the next', async () => {
+  fakeTime();
   const lock = await acquire();
   await lock.setIfHeld(ENTRY, 'an entry', 60);
   await redis.pexpire(LOCK, 1_000);
@@ -99,7 +98,7 @@ test('a lock is stale once Redis has not confirmed it for half of its lifetime, 
 });
 
 test('a lock is as old as the command that confirmed it, however late Redis replies', async () => {
-  holdTime();
+  fakeTime();
   const lock = await acquire();
   const written = lock.setIfHeld(ENTRY, 'an entry', 60);
   const taken = redis.set(LOCK, 'another process'); // Redis runs it before what would extend the lock
@@ -111,7 +110,7 @@ test('a lock is as old as the command that confirmed it, however late Redis repl
 });
 
 test.each(['release', 'coolDown'] as const)('%s stops extending the lock', async (finish) => {
-  holdTime();
+  fakeTime();
   const lock = await acquire();
   expect(jest.getTimerCount()).toBe(1);
   await lock[finish]();
@@ -119,7 +118,7 @@ test.each(['release', 'coolDown'] as const)('%s stops extending the lock', async
 });
 
 test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {
-  holdTime();
+  fakeTime();
   const lock = await acquire();
   await lock.setIfHeld(ENTRY, 'an entry', 60);
   await redis.set(LOCK, 'another process', 'PX', 60_000);
