@@ -237,7 +237,9 @@ test('a previous session that can’t be ended is retried, and given up with the
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const log = createLog('info', { write });
-  const end = async () => Promise.reject(new Error('Redis is down'));
+  const end = async () => {
+    throw new Error('Redis is down');
+  };
   await endPreviousSession(
     { store: { end }, log, sessionEvents: createSessionEvents(log, null) },
     'an-id',
