@@ -21,8 +21,25 @@ function createApp(page: RequestHandler, { renderPage = render, signedIn = false
   return { app, lines };
 }
 
-function failsWith(error: unknown): RequestHandler {
-  return (_req, _res, next) => next(error);
+interface Sent {
+  readonly path?: string;
+  readonly method?: 'get' | 'post';
+  readonly accept?: string;
+}
+
+/** Sends a request for a page that fails with this error. Resolves with the response and the lines logged. */
+async function fail(
+  error: unknown,
+  {
+    path = '/page',
+    method = 'get',
+    accept = 'text/html',
+    ...options
+  }: Sent & Parameters<typeof createApp>[1] = {},
+) {
+  const { app, lines } = createApp((_req, _res, next) => next(error), options);
+  const response = await request(app)[method](path).set('accept', accept);
+  return { response, lines, type: response.headers['content-type'] };
 }
 
 /** The links of an error page, in order. */
@@ -33,40 +50,35 @@ function linksOf(html: string): string[] {
 
 const secret = new Error('secret cause');
 const outage = new StoreUnavailableError(secret);
+const noSuchItem = new AppError('page_not_found');
 
-test('an error with a code is a page with its text, its headers and the request id', async () => {
-  const { app } = createApp(failsWith(outage));
-  const response = await request(app).get('/page').expect(503).expect('retry-after', '2');
-  expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+test('a Redis outage is a page with its text, its headers and the request id, for signed-in users or not', async () => {
+  const { response, type } = await fail(outage);
+  expect(response.status).toBe(503);
+  expect(response.headers['retry-after']).toBe('2');
+  expect(type).toBe('text/html; charset=utf-8');
   expect(response.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
   expect(response.text).toContain(`<code>${response.headers['x-request-id']}</code>`);
-  expect(response.text).not.toContain('secret cause');
-});
-
-test('the page for a Redis outage does not say whether the user is signed in', async () => {
-  const { app } = createApp(failsWith(outage));
-  const response = await request(app).get('/page').expect(503);
   expect(response.text).toContain('Nothing is lost, and all users stay signed in.');
-  expect(response.text).not.toMatch(/you are (still |not )?signed/i);
+  expect(response.text).not.toMatch(/secret cause|you are (still |not )?signed/i);
 });
 
 test.each([
   ['an unknown error', secret],
   ['a thrown value that is not an Error', { status: 418, message: 'secret cause' }],
 ])('%s is a 500 page without its cause, and an error in the log', async (_what, error) => {
-  const { app, lines } = createApp(failsWith(error));
-  const response = await request(app).get('/page').expect(500);
+  const { response, lines } = await fail(error);
+  expect(response.status).toBe(500);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
   expect(response.text).toContain('Something went wrong on our side');
   expect(response.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
 });
 
 const [AGAIN, START, WORKSPACES] = [
-  (address: string) => `Try again: ${address}`,
+  (path: string) => `Try again: ${path}`,
   'Go to the start page: /',
   'Go to your workspaces: /workspaces',
 ];
-const noSuchItem = new AppError('page_not_found');
 
 test.each([
   ['signed out', '/page', secret, [AGAIN('/page'), START]],
@@ -80,39 +92,37 @@ test.each([
   ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
 ])(
   'a %s user gets links from %s, and never only back to the page that failed',
-  async (user, address, error, links) => {
-    const { app } = createApp(failsWith(error), { signedIn: user === 'signed in' });
-    expect(linksOf((await request(app).get(address)).text)).toEqual(links);
+  async (user, path, error, links) => {
+    const { response } = await fail(error, { path, signedIn: user === 'signed in' });
+    expect(linksOf(response.text)).toEqual(links);
   },
 );
 
 test('a page that offers to try again says in words how long to wait', async () => {
-  const { app } = createApp(failsWith(outage));
-  const response = await request(app).get('/page');
+  const { response } = await fail(outage);
   expect(response.text).toContain('<p data-retry-after="2">You can try again in');
   expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
 });
 
 test('a failed form does not offer to send it again, and names no time to wait', async () => {
-  const { app } = createApp(failsWith(outage));
-  const response = await request(app).post('/page').expect(503).expect('retry-after', '2');
-  expect(response.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
+  const { response } = await fail(outage, { method: 'post' });
+  expect([response.status, response.headers['retry-after']]).toEqual([503, '2']);
+  expect(linksOf(response.text)).toEqual([START]);
   expect(response.text).not.toContain('data-retry-after');
 });
 
 test('an error page shows its status, except after refused consent, which is not an error', async () => {
-  const { app } = createApp(failsWith(noSuchItem));
-  expect((await request(app).get('/page')).text).toContain('Error 404');
-  const { app: denied } = createApp(failsWith(new AppError('access_denied')));
-  expect((await request(denied).get('/page').expect(403)).text).not.toContain('Error');
+  expect((await fail(noSuchItem)).response.text).toContain('Error 404');
+  const { response } = await fail(new AppError('access_denied'));
+  expect(response.status).toBe(403);
+  expect(response.text).not.toContain('Error');
 });
 
 test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
   'the link on the error page for %s leads to no other site',
   async (target) => {
-    const { app } = createApp(failsWith(secret));
-    const outer = express();
-    outer.use((req, res, next) => {
+    const { app } = createApp((_req, _res, next) => next(secret));
+    const outer = express().use((req, res, next) => {
       req.url = '/page';
       app(req, res, next);
     });
@@ -123,32 +133,22 @@ test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
     const response = await text(socket);
     server.close();
     expect(response).toMatch(/^HTTP\/1\.1 500 /);
-    expect(response).toContain('href="/">Go to the start page</a>');
+    expect(linksOf(response)).toEqual([START]);
     expect(response).not.toContain('evil.example');
   },
 );
 
 test.each([
-  [
-    'permission_missing leads to sign-in, and back to the page that failed',
-    new AppError('permission_missing'),
-    'Sign in again: /auth/login?return_to=%2Fpage%3Fa%3D1%26b%3D%252F',
-  ],
-  [
-    'code_missing leads to sign-in, and back to the page that it names',
-    new AppError('code_missing', { returnTo: '/' }),
-    'Try again: /auth/login?return_to=%2F',
-  ],
-])('the error %s', async (_what, error, link) => {
-  const { app } = createApp(failsWith(error));
-  const response = await request(app).get('/page?a=1&b=%2F').expect(error.status);
-  expect(linksOf(response.text)[0]).toBe(link);
+  ['the page that failed', new AppError('permission_missing'), 'Sign in again', '/page?a=1&b=%2F'],
+  ['the page that it names', new AppError('code_missing', { returnTo: '/' }), 'Try again', '/'],
+])('an error that a sign-in mends links to it, and back to %s', async (_where, error, label, returnTo) => {
+  const { response } = await fail(error, { path: '/page?a=1&b=%2F' });
+  expect(linksOf(response.text)[0]).toBe(`${label}: /auth/login?return_to=${encodeURIComponent(returnTo)}`);
 });
 
 test('a client that prefers JSON gets problem+json', async () => {
-  const { app } = createApp(failsWith(outage));
-  const response = await request(app).get('/page').set('accept', 'application/json').expect(503);
-  expect(response.headers['content-type']).toBe('application/problem+json');
+  const { response, type } = await fail(outage, { accept: 'application/json' });
+  expect(type).toBe('application/problem+json');
   expect(JSON.parse(response.text)).toMatchObject({
     code: 'session_store_unavailable',
     status: 503,
@@ -159,30 +159,27 @@ test('a client that prefers JSON gets problem+json', async () => {
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])(
   'a client that accepts %j gets a page',
   async (accept) => {
-    const { app } = createApp(failsWith(secret));
-    const response = await request(app).get('/page').set('accept', accept);
-    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect((await fail(secret, { accept })).type).toBe('text/html; charset=utf-8');
   },
 );
 
 test('an unknown path is a 404 page with a link', async () => {
-  const { app } = createApp(failsWith(secret));
-  const response = await request(app).get('/nowhere').expect(404);
+  const { response } = await fail(secret, { path: '/nowhere' });
+  expect(response.status).toBe(404);
   expect(response.text).toContain('There is no such page');
-  expect(response.text).toContain('href="/"');
+  expect(linksOf(response.text)).toEqual([START]);
 });
 
-test('a malformed percent-encoding in an address is a 400 page', async () => {
-  const { app, lines } = createApp(failsWith(secret));
-  const response = await request(app).get('/item/%ff').expect(400);
+test('a malformed percent-encoding in a path is a 400 page', async () => {
+  const { response, lines } = await fail(secret, { path: '/item/%ff' });
+  expect(response.status).toBe(400);
   expect(response.text).toContain('This address is malformed');
   expect(response.text).not.toContain('decode');
   expect(lines).toEqual([]);
 });
 
 test('a failure on our side is logged with its cause and request id, and without the query', async () => {
-  const { app, lines } = createApp(failsWith(outage));
-  const response = await request(app).get('/page?token=hidden').expect(503);
+  const { response, lines } = await fail(outage, { path: '/page?token=hidden' });
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     level: 'warn', // outages are expected
@@ -205,9 +202,8 @@ test('a client gets the first error as JSON where the error page fails', async (
   const renderPage = () => {
     throw new Error('broken template');
   };
-  const { app, lines } = createApp(failsWith(outage), { renderPage });
-  const response = await request(app).get('/page').expect(503);
-  expect(response.headers['content-type']).toBe('application/problem+json');
+  const { response, lines, type } = await fail(outage, { renderPage });
+  expect([response.status, type]).toEqual([503, 'application/problem+json']);
   expect(response.text).not.toContain('broken template');
   expect(lines).toHaveLength(2);
 });

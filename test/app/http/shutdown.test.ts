@@ -18,11 +18,11 @@ const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 /** Far beyond any test. */
 const LONG_MS = 60_000;
 
+type Handle = (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown;
+type Options = Partial<ShutdownOptions>;
+
 /** A server on a bound port. `listen()` starts it; its handler learns whether the drain refuses a request. */
-async function createDrainable(
-  handle: (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown,
-  options: Partial<ShutdownOptions> = {},
-) {
+async function createDrainable(handle: Handle, options: Options = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const log = createLog('silent');
   const http = new HttpServer({ log, lingerMs: LONG_MS, silenceMs: LONG_MS, ...options });
@@ -30,13 +30,13 @@ async function createDrainable(
     port: bound.port,
     http,
     server: http.server,
-    drain: async (withinMs: number) => http.drain(withinMs),
+    drain: async (withinMs = 5_000) => http.drain(withinMs),
     listen: async () => http.listen(bound, (req, res) => void handle(req, res, http.refuses(req))),
   };
 }
 
 /** A server whose response `res` is still due, and a client that connected before the server was up. */
-async function serveEarlyClient(options: Parameters<typeof createDrainable>[1] = {}) {
+async function serveEarlyClient(options: Options = {}) {
   const received = createDeferred<ServerResponse>();
   const { port, drain, listen } = await createDrainable((_req, res) => received.resolve(res), options);
   const client = connect(port, '127.0.0.1');
@@ -44,6 +44,45 @@ async function serveEarlyClient(options: Parameters<typeof createDrainable>[1] =
   await once(client, 'connect');
   await listen();
   return { client, drain, res: await received.promise };
+}
+
+type Started = Awaited<ReturnType<typeof serve>>;
+
+/** A server that runs. Its responses say whether the drain refuses the request, unless `handle` does otherwise. */
+async function serve(
+  options: Options = {},
+  handle: Handle = (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
+) {
+  const drainable = await createDrainable(handle, {
+    isReadinessCheck: ({ url }) => url === '/check',
+    ...options,
+  });
+  await drainable.listen();
+  return drainable;
+}
+const BEHIND_LOAD_BALANCER = { behindLoadBalancer: true };
+
+/** Opens a connection that the server has accepted. `sendWhole` resolves once the server has read all that was sent. */
+async function open({ server, port }: Started) {
+  const accepted = createDeferred<Socket>();
+  server.once('connection', accepted.resolve);
+  const client = connect(port, '127.0.0.1').setEncoding('utf8');
+  const entered = Promise.all([accepted.promise, once(client, 'connect')]);
+  await Promise.race([entered, once(client, 'close')]); // rejects where it is refused
+  const sendWhole = async (bytes: string) => {
+    client.write(bytes);
+    const serverEnd = await accepted.promise;
+    await eventually(async () => serverEnd.bytesRead === client.bytesWritten);
+  };
+  return Object.assign(client, { sendWhole });
+}
+
+/** Sends a request. Resolves with its response. */
+async function send(client: Socket, path = '/'): Promise<string> {
+  client.write(REQUEST.replace('/', path));
+  const closed = once(client, 'close').then(() => ['closed without a response']);
+  const [response] = (await Promise.race([once(client, 'data'), closed])) as [string];
+  return response;
 }
 
 /** Lets fake time pass, and the immediates that its timers set. */
@@ -55,10 +94,7 @@ async function pass(ms: number): Promise<void> {
 test('a drain waits for the request of a client that connected before the server was up', async () => {
   const { client, drain, res } = await serveEarlyClient();
   let isOver = false;
-  const drained = drain(5_000).then((inTime) => {
-    isOver = true;
-    return inTime;
-  });
+  const drained = drain().finally(() => (isOver = true));
   const response = text(client);
   await new Promise((resolve) => setImmediate(resolve));
   expect(isOver).toBe(false);
@@ -75,60 +111,44 @@ test('a drain destroys a connection that takes too long, and resolves with false
 });
 
 test.each([
-  ['a client', false],
-  ['a load balancer', true],
-])(
-  'a response to %s whose head was sent before the drain ends its connection',
-  async (_to, behindLoadBalancer) => {
-    const { client, drain, res } = await serveEarlyClient({ behindLoadBalancer });
-    res.writeHead(200, { 'content-length': '8' }).write('half');
-    const [head] = (await once(client, 'data')) as [Buffer];
-    expect(head.toString()).toMatch(/connection: keep-alive/i);
-    const { socket } = res;
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
-    try {
-      const drained = drain(60_000);
-      await pass(5_000); // the drain has closed all that it closes by itself
-      expect(socket?.writableEnded).toBe(false);
-      const responded = once(res, 'close');
-      res.end('done');
-      await responded;
-      await pass(1_000);
-      expect(socket?.writableEnded).toBe(true);
-      expect(await drained).toBe(true);
-    } finally {
-      jest.useRealTimers();
-    }
-  },
-);
-
-test('a connection that was kept alive before the drain is closed', async () => {
-  const { client, drain, res } = await serveEarlyClient();
-  res.end('whole');
-  const [response] = (await once(client, 'data')) as [Buffer];
-  expect(response.toString()).toMatch(/connection: keep-alive/i);
-  const ended = once(client, 'end');
-  expect(await drain(5_000)).toBe(true);
-  await ended;
+  ['a client', {}],
+  ['a load balancer', BEHIND_LOAD_BALANCER],
+])('a response to %s whose head was sent before the drain ends its connection', async (_to, options) => {
+  const { client, drain, res } = await serveEarlyClient(options);
+  res.writeHead(200, { 'content-length': '8' }).write('half');
+  const [head] = (await once(client, 'data')) as [Buffer];
+  expect(head.toString()).toMatch(/connection: keep-alive/i);
+  const { socket } = res;
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  try {
+    const drained = drain(LONG_MS);
+    await pass(5_000); // the drain has closed all that it closes by itself
+    expect(socket?.writableEnded).toBe(false);
+    const responded = once(res, 'close');
+    res.end('done');
+    await responded;
+    await pass(1_000);
+    expect(socket?.writableEnded).toBe(true);
+    expect(await drained).toBe(true);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a drain without connections ends at once', async () => {
-  const { http, drain, listen } = await createDrainable(() => {});
-  await listen();
+  const { http, drain } = await serve();
   expect(http.isDraining).toBe(false);
-  expect(await drain(5_000)).toBe(true);
+  expect(await drain()).toBe(true);
   expect(http.isDraining).toBe(true);
 });
 
-test('a drain does not wait for a connection that was opened just before and stays silent', async () => {
-  const { server, port, drain, listen } = await createDrainable((_req, res) => res.end('response'));
-  const accepted = once(server, 'connection');
-  await listen();
-  const silent = connect(port, '127.0.0.1').resume();
-  const ended = once(silent, 'end');
-  await accepted;
-  expect(await drain(5_000)).toBe(true);
-  await ended;
+test('a drain closes idle connections, used and unused', async () => {
+  const app = await serve();
+  const [used, unused] = [await open(app), await open(app)];
+  expect(await send(used)).toMatch(/connection: keep-alive/i);
+  const ended = [used, unused].map(async (client) => once(client.resume(), 'end'));
+  expect(await app.drain()).toBe(true);
+  await Promise.all(ended);
 });
 
 test.each([
@@ -139,103 +159,56 @@ test.each([
     'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 300000\r\n\r\nab',
   ],
 ])('a drain does not wait for a connection that %s', async (_name, bytes) => {
-  const { server, port, drain, listen } = await createDrainable((_req, res) => res.end('response'));
-  server.on('connect', (_req, socket) => socket.on('error', () => {}));
-  const accepted = createDeferred<Socket>();
-  server.once('connection', accepted.resolve);
-  await listen();
-  const client = connect(port, '127.0.0.1');
+  const app = await serve();
+  app.server.on('connect', (_req, socket) => socket.on('error', () => {}));
+  const client = await open(app);
   client.on('error', () => {}); // it may be a reset
-  client.write(REQUEST);
-  await once(client, 'data');
-  client.write(bytes);
-  const { promise } = accepted;
-  await eventually(async () => (await promise).bytesRead === REQUEST.length + bytes.length);
-  expect(await drain(5_000)).toBe(true);
+  await send(client);
+  await client.sendWhole(bytes);
+  expect(await app.drain()).toBe(true);
 });
 
 test('a drain does not wait for a response that was aborted while its HTTP/1.0 client left', async () => {
   const ended = createDeferred<void>();
-  const { port, drain, listen } = await createDrainable((req, res) => {
+  const { port, drain } = await serve({}, (req, res) => {
     req.socket.once('end', () => {
       abortResponse(res); // while Node sends the end of our side
       ended.resolve();
     });
   });
-  await listen();
   const client = connect(port, '127.0.0.1').resume();
   client.end(REQUEST.replace('1.1', '1.0'));
   await ended.promise;
-  expect(await drain(5_000)).toBe(true);
+  expect(await drain()).toBe(true);
 });
 
 test('a request behind a response that is due is dropped, and the drain ends with that response', async () => {
   const begun: ServerResponse[] = [];
-  const { server, port, drain, listen } = await createDrainable((_req, res) => begun.push(res));
-  const accepted = createDeferred<Socket>();
-  server.once('connection', accepted.resolve);
-  await listen();
-  const client = connect(port, '127.0.0.1');
+  const app = await serve({}, (_req, res) => begun.push(res));
+  const client = await open(app);
   const responses = text(client);
   client.write(REQUEST);
   await eventually(async () => begun.length === 1);
-  const drained = drain(5_000);
+  const drained = app.drain();
   begun[0]?.write('half');
-  client.write(REQUEST);
-  const { promise } = accepted;
-  await eventually(async () => (await promise).bytesRead === 2 * REQUEST.length);
+  await client.sendWhole(REQUEST);
   begun[0]?.end(' and half');
   expect(await responses).toMatch(/connection: close[^]*half[^]* and half/i);
   expect(await drained).toBe(true);
   expect(begun).toHaveLength(1);
 });
 
-type Started = Awaited<ReturnType<typeof serve>>;
-
-/** A server whose responses say whether the drain refuses the request. */
-async function serve(behindLoadBalancer = false) {
-  const drainable = await createDrainable(
-    (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
-    { isReadinessCheck: ({ url }) => url === '/check', behindLoadBalancer },
-  );
-  await drainable.listen();
-  return drainable;
-}
-
-/** Opens a connection that the server has accepted. */
-async function open({ server, port }: Started): Promise<Socket> {
-  const accepted = once(server, 'connection');
-  const client = connect(port, '127.0.0.1').setEncoding('utf8');
-  const entered = Promise.all([accepted, once(client, 'connect')]);
-  await Promise.race([entered, once(client, 'close')]); // rejects where it is refused
-  return client;
-}
-
-/** Sends a request. Resolves with its response. */
-async function send(client: Socket, path = '/'): Promise<string> {
-  client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
-  const closed = once(client, 'close').then(() => ['closed without a response']);
-  const [response] = (await Promise.race([once(client, 'data'), closed])) as [string];
-  return response;
-}
-
 describe('during a drain', () => {
-  test('a request on an idle connection is refused, and closes it', async () => {
+  test.each([
+    ['on an idle connection is refused', 0],
+    ['that arrived while the process stalled is refused, however long the stall', 1_000],
+  ])('a request %s, and closes the connection', async (_which, stallMs) => {
     const app = await serve();
     const client = await open(app);
     expect(await send(client)).toMatch(/served$/);
-    const drained = app.drain(5_000);
-    expect(await send(client)).toMatch(/connection: close[\s\S]*refused$/i);
-    expect(await drained).toBe(true);
-  });
-
-  test('a request that arrived while the process stalled gets a response, however long the stall', async () => {
-    const app = await serve();
-    const client = await open(app);
-    expect(await send(client)).toMatch(/served$/);
-    const drained = app.drain(5_000);
+    const drained = app.drain();
     const response = send(client);
-    blockEventLoop(1_000);
+    blockEventLoop(stallMs);
     expect(await response).toMatch(/connection: close[\s\S]*refused$/i);
     expect(await drained).toBe(true);
   });
@@ -243,7 +216,7 @@ describe('during a drain', () => {
   test('the first request on a new connection is served, and closes it', async () => {
     const app = await serve();
     const client = await open(app);
-    const drained = app.drain(5_000);
+    const drained = app.drain();
     expect(await send(client)).toMatch(/connection: close[\s\S]*served$/i);
     expect(await drained).toBe(true);
   });
@@ -251,22 +224,22 @@ describe('during a drain', () => {
   test('the response to a request in progress closes its connection', async () => {
     const app = await serve();
     const client = await open(app);
-    app.server.prependOnceListener('request', () => void app.drain(5_000));
+    app.server.prependOnceListener('request', () => void app.drain());
     expect(await send(client)).toMatch(/connection: close/i);
     await once(client, 'close');
   });
 
-  test('a load balancer gets no 503 on an idle connection: that closes at once', async () => {
-    const app = await serve(true);
+  test('an idle connection of a load balancer closes at once, without a 503', async () => {
+    const app = await serve(BEHIND_LOAD_BALANCER);
     const client = await open(app);
     await send(client);
-    let heard = '';
-    client.on('data', (chunk: string) => (heard += chunk)).on('error', () => {}); // it may be a reset
+    let received = '';
+    client.on('data', (chunk: string) => (received += chunk)).on('error', () => {}); // it may be a reset
     const closed = new Promise((resolve) => client.once('close', resolve));
-    const drained = app.drain(5_000);
-    client.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    const drained = app.drain();
+    client.write(REQUEST);
     await closed;
-    expect(heard).toBe('');
+    expect(received).toBe('');
     expect(await drained).toBe(true);
   });
 });
@@ -286,20 +259,22 @@ describe('a load balancer', () => {
     jest.restoreAllMocks();
   });
 
-  const checkEvery = async (app: Started, ms: number) => {
+  /** A server whose readiness a load balancer has checked three times. */
+  const serveChecked = async (everyMs: number) => {
+    const app = await serve(BEHIND_LOAD_BALANCER);
     for (let times = 0; times < 3; times += 1) {
-      advance(ms);
+      advance(everyMs);
       const checker = await open(app);
       await send(checker, '/check');
       checker.destroy();
     }
+    return app;
   };
 
   test('that polls readiness finds new connections accepted until a check has its response, and no longer', async () => {
-    const app = await serve(true);
-    await checkEvery(app, 5_000);
+    const app = await serveChecked(5_000);
     using watch = startStopwatch();
-    const drained = app.drain(60_000);
+    const drained = app.drain(LONG_MS);
     expect(await send(await open(app))).toMatch(/connection: close[\s\S]*served$/i);
     await send(await open(app), '/check');
     expect(await drained).toBe(true);
@@ -309,8 +284,7 @@ describe('a load balancer', () => {
 
   /** Sends requests through a drain until one is refused. Measures how long that took, and the longest time between two. */
   const sendThroughDrain = async () => {
-    const app = await serve(true);
-    await checkEvery(app, 150);
+    const app = await serveChecked(150);
     const began = performance.now();
     using watch = startStopwatch();
     const drained = app.drain(3_000);
@@ -337,7 +311,7 @@ describe('a load balancer', () => {
   });
 
   test('is not recognised by a single check', async () => {
-    const app = await serve(true);
+    const app = await serve(BEHIND_LOAD_BALANCER);
     await send(await open(app), '/check');
     const drained = app.drain(10_000);
     await expect(open(app)).rejects.toThrow('ECONNREFUSED');

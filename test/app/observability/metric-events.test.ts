@@ -35,10 +35,30 @@ afterEach(() => {
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
+/** Sends an API request. Resolves with its status. */
 const request = async (cookie: string) => {
-  const response = await fetch(`${metrics.testApp.origin}/api/public/v1/things`, { headers: { cookie } });
+  const response = await fetch(metrics.testApp.origin + API_PATH, { headers: { cookie } });
   await response.text();
   return response.status;
+};
+/** Holds the response to a token request. Resolves with a function that sends it; all else gets an empty 200. */
+const holdRefresh = async () =>
+  new Promise<() => void>((resolve) => {
+    metrics.testApp.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end());
+      resolve(() => void res.end(JSON.stringify(GRANTED)));
+      return true;
+    };
+  });
+/** Calls `onCommand` for each command that Redis gets, until it is disposed of. */
+const watchRedis = async (onCommand: (name: string, key: string, source: string) => void) => {
+  const { redis } = metrics.testApp;
+  if (!(redis instanceof Redis)) throw new Error('a cluster has no monitor');
+  const monitor = await redis.monitor();
+  monitor.on('monitor', (_time: string, [command = '', key = '']: string[], source: string) =>
+    onCommand(command.toLowerCase(), key, source),
+  );
+  return { [Symbol.dispose]: () => monitor.disconnect() };
 };
 /** The service accepts refreshed tokens only; its token endpoint responds with `body`, or breaks the connection. */
 const respondToRefresh = (body: object | null) => {
@@ -74,26 +94,23 @@ describe('signing in and out', () => {
     await expectGrowth('cloakroom_sessions_ended_total{cause="signed_in_again"}');
   });
 
-  test.each([
-    ['denied', 'Deny'],
-    ['refused', 'error=server_error'],
-    ['unknown_state', 'an unknown state'],
-    ['token_endpoint', 'no token endpoint'],
-    ['refused', 'a server_error'],
-    ['refused', 'an invalid_client'],
-  ])('counts a failed sign-in as %s: %s', async (outcome, how) => {
-    const { testApp } = metrics;
-    const { browser, state } = await startSignIn(metrics.testApp);
-    const back = {
-      Deny: `error=access_denied&state=${state}`,
-      'error=server_error': `error=server_error&state=${state}`,
-      'an unknown state': 'code=a-code&state=unknown',
-    }[how];
-    const answer = { 'a server_error': 'server_error', 'an invalid_client': 'invalid_client' }[how];
-    respondToRefresh(answer === undefined ? null : { error: answer });
-    await browser.fetch(`${testApp.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
-    await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
-  });
+  test.each<[outcome: string, query: string, tokenResponse: object | null]>([
+    ['denied', 'error=access_denied', null],
+    ['refused', 'error=server_error', null],
+    ['unknown_state', 'code=a-code&state=unknown', null],
+    ['token_endpoint', 'code=a-code', null],
+    ['refused', 'code=a-code', { error: 'server_error' }],
+    ['refused', 'code=a-code', { error: 'invalid_client' }],
+  ])(
+    'counts a failed sign-in as %s: %s, with the token response %j',
+    async (outcome, query, tokenResponse) => {
+      const { browser, state } = await startSignIn(metrics.testApp);
+      respondToRefresh(tokenResponse);
+      const ownState = query.includes('state=') ? '' : `&state=${state}`;
+      await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}${ownState}`);
+      await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
+    },
+  );
 
   test.each([
     ['another service’s `iss`', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
@@ -106,9 +123,12 @@ describe('signing in and out', () => {
     const { browser, state } = await startSignIn(metrics.testApp);
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
-    const calls = [...(await all())].filter(([series]) => series.includes('_token_request_duration_'));
-    expect(calls.length).toBeGreaterThan(0);
-    for (const [series, value] of calls) expect([series, value]).toEqual([series, before.get(series)]);
+    const tokenRequests = [...(await all())].filter(([series]) =>
+      series.includes('_token_request_duration_'),
+    );
+    expect(tokenRequests.length).toBeGreaterThan(0);
+    for (const [series, value] of tokenRequests)
+      expect([series, value]).toEqual([series, before.get(series)]);
   });
 });
 
@@ -142,31 +162,20 @@ describe('a refresh', () => {
     await redisReady(other.redis);
     try {
       const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-      let respond = () => {};
-      const requested = new Promise<void>((resolve) => {
-        testApp.intercept = (req, res) => {
-          if (req.url !== TOKEN_PATH) return Boolean(res.end());
-          respond = () => void res.end(JSON.stringify(GRANTED));
-          resolve();
-          return true;
-        };
-      });
+      const held = holdRefresh();
       const session = await other.store.read(id);
       if (session === null) throw new Error('no session');
       const elsewhere = other.tokens.accessToken(session);
-      await requested;
-      if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
-      const monitor = await testApp.redis.monitor();
+      const respond = await held;
       const seen: string[] = [];
-      monitor.on('monitor', (_time: string, [command = '', key = '']: string[], source: string) => {
-        const name = command.toLowerCase();
+      using _watch = await watchRedis((name, key, source) => {
         if (!key.startsWith('cloakroom:session:')) return;
         if (source !== 'lua' || name === 'getex') seen.push(name); // reads of one turn are in a script
       });
       const here = [request(cookie), request(cookie)];
       // Both have read the session (GETEX) and found its lock taken. Only then a process reads the record again (GET).
       const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
-      await eventually(async () => isWaitedFor()).finally(() => monitor.disconnect());
+      await eventually(async () => isWaitedFor());
       respond();
       expect(await Promise.all(here)).toEqual([200, 200]);
       await elsewhere;
@@ -183,24 +192,16 @@ describe('a refresh', () => {
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await testApp.redis.set(lock, 'another process', 'PX', 60_000);
-    if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
-    const monitor = await testApp.redis.monitor();
-    const looked = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
-        if (command.toLowerCase() === 'set' && key === lock) resolve();
-      });
+    const tried = createDeferred<void>();
+    using _watch = await watchRedis((name, key) => {
+      if (name === 'set' && key === lock) tried.resolve();
     });
-    const { promise: requested, resolve: onRequest } = createDeferred<() => void>();
-    testApp.intercept = (req, res) => {
-      if (req.url !== TOKEN_PATH) return Boolean(res.end());
-      onRequest(() => res.end(JSON.stringify(GRANTED)));
-      return true;
-    };
+    const held = holdRefresh();
     const beganAt = performance.now();
     const status = request(cookie);
-    await looked.finally(() => monitor.disconnect());
+    await tried.promise;
     await testApp.redis.del(lock);
-    const respond = await requested;
+    const respond = await held;
     const seconds = (performance.now() - beganAt) / 1_000;
     await delay(300); // a slow service
     respond();
@@ -214,8 +215,8 @@ describe('a refresh', () => {
     ['refused', { error: 'invalid_client' }, 'refused'],
     ['token_endpoint', null, 'unavailable'],
     ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
-  ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
-    respondToRefresh(answer);
+  ])('that fails counts by its cause: %s, of %j', async (cause, tokenResponse, outcome) => {
+    respondToRefresh(tokenResponse);
     const { cookie } = await metrics.testApp.createSession({ expiresAt: 0 });
     await request(cookie);
     await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="failed"}');
@@ -271,10 +272,8 @@ test('a page counts its request and its upstream requests', async () => {
   const { browser } = await metrics.testApp.signIn();
   await browser.open(`${metrics.testApp.origin}/workspaces`);
   await expectGrowth('cloakroom_upstream_request_duration_seconds_count{caller="pages",status="2xx"}', 2);
-  await expectGrowth(
-    'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}',
-    2,
-  );
+  const requests = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}';
+  await expectGrowth(requests, 2);
 });
 
 test('Redis commands count, session reads on their own', async () => {
@@ -313,10 +312,8 @@ test('a second app counts in the same metrics, and the process is not ready once
       const response = await fetch(origin + API_PATH, { headers: { cookie } });
       expect([response.status, await response.text()]).toEqual([200, '{}']);
     }
-    await expectCount(
-      'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}',
-      2,
-    );
+    const requests = 'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}';
+    await expectCount(requests, 2);
     await expectCount('cloakroom_ready', 1);
     await expectCount('cloakroom_draining', 0);
     await testApp.running.drain(5_000);
