@@ -47,7 +47,7 @@ describe('while Redis hangs', () => {
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
   });
 
-  test('many requests at once get their responses as soon as a single one', async () => {
+  test('many requests at once get their responses as fast as a single one', async () => {
     const responses = Array.from({ length: 10 }, async () =>
       within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
     );
@@ -166,7 +166,7 @@ test('a sign-in that finds Redis full at its end is a 503 page, and keeps the ol
   expect((await browser.open(`${testApp.origin}/workspaces`)).url.pathname).toBe('/workspaces');
 });
 
-describe('while the service is away', () => {
+describe('while the service is unreachable', () => {
   test.each([
     ['breaks the connection', 502],
     ['hangs', 504],

@@ -10,41 +10,19 @@ import { sendRaw } from '../support/raw.ts';
 
 describe('a page', () => {
   const testApp = useTestApp();
-  test('without a session redirects to sign-in and back', async () => {
-    const response = await request(testApp.origin).get('/workspaces?limit=10&page=3').expect(303);
-    expect(response.headers['location']).toBe(
-      `/auth/login?return_to=${encodeURIComponent('/workspaces?limit=10&page=3')}`,
-    );
-  });
-
-  test('at / redirects a signed-in user to the workspaces', async () => {
+  test('at / redirects a signed-in user to the workspaces, and offers sign-in to other users', async () => {
     const { cookie } = await testApp.createSession();
-    const response = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
-    expect(response.headers['location']).toBe('/workspaces');
-  });
-
-  test('at / offers sign-in to everyone else', async () => {
-    const response = await request(testApp.origin).get('/').expect(200);
-    expect(response.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
-  });
-
-  test('shows 25 of 137 workspaces, and links to all of them', async () => {
-    const { browser, page } = await testApp.signIn();
-    expect(page.text.match(/<li class="item">/g)).toHaveLength(25);
-    const last = await browser.open(`${testApp.origin}/workspaces?page=6`);
-    expect(last.text).toContain('126–137');
-    expect(last.text).not.toContain('rel="next"');
+    const signedIn = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
+    expect(signedIn.headers['location']).toBe('/workspaces');
+    const signedOut = await request(testApp.origin).get('/').expect(200);
+    expect(signedOut.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
   });
 
   test('of a session whose grant has ended redirects to sign-in and back', async () => {
     const { cookie } = await testApp.createSession({ expiresAt: 0 });
-    const response = await request(testApp.origin)
-      .get('/workspaces?page=2')
-      .set('cookie', cookie)
-      .expect(303);
-    expect(response.headers['location']).toBe(
-      `/auth/login?return_to=${encodeURIComponent('/workspaces?page=2')}`,
-    );
+    const path = '/workspaces?page=2';
+    const response = await request(testApp.origin).get(path).set('cookie', cookie).expect(303);
+    expect(response.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 
   test('and a response of the gateway or of /auth/session sign a cookie of an older key again', async () => {

@@ -13,30 +13,24 @@ const npmDemo = async () => startProgram('npm', ['run', '--silent', 'demo'], FRE
 const demo = async (env = {}) =>
   startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
 
-async function addresses(program: Program): Promise<[app: string, service: string]> {
+async function urlsOf(program: Program): Promise<[app: string, service: string]> {
   const [, app = ''] = await program.prints(/Open\s+(\S+)/);
   const [, service = ''] = await program.prints(/local service runs at (\S+?)\.?\s/);
   return [app, service];
 }
 
-/** No process, no file and no port of it is left. */
-async function expectGone(program: Program, ...urls: string[]): Promise<void> {
+/** Expects that no process, file or port of a program is left. */
+async function expectNothingLeft(program: Program, ...urls: string[]): Promise<void> {
   await eventually(async () => (await program.leftovers()).length === 0);
   await eventually(async () => (await readdir(program.folder)).length === 0);
-  for (const url of urls) {
-    await eventually(async () =>
-      fetch(url).then(
-        () => false,
-        () => true,
-      ),
-    );
-  }
+  const isClosed = async (url: string) => (await fetch(url).catch(() => null)) === null;
+  for (const url of urls) await eventually(async () => isClosed(url));
 }
 
 describe('the demo', () => {
   test('starts all three, prints their URLs, and leaves nothing behind on Ctrl-C', async () => {
     await using program = await npmDemo();
-    const [app, service] = await addresses(program);
+    const [app, service] = await urlsOf(program);
     await program.prints(/demo \/ demo/);
     await program.prints(/Ctrl-C/);
     expect(program.lines().join()).not.toContain('Cloakroom listens');
@@ -46,7 +40,7 @@ describe('the demo', () => {
 
     program.signalGroup('SIGINT'); // a terminal sends it to all of them, and npm passes it on besides
     expect((await program.ended()).code).toBe(0);
-    await expectGone(program, app, service);
+    await expectNothingLeft(program, app, service);
   });
 
   test('prints where it listens, where PUBLIC_URL is another origin', async () => {
@@ -61,21 +55,16 @@ describe('the demo', () => {
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
   });
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
-    'leaves nothing behind when only npm gets %s',
-    async (signal) => {
-      await using program = await npmDemo();
-      const urls = await addresses(program);
-      program.child.kill(signal);
-      await expectGone(program, ...urls);
-    },
-  );
-
-  test('leaves nothing behind when it is killed itself', async () => {
-    await using program = await demo();
-    const urls = await addresses(program);
-    program.child.kill('SIGKILL');
-    await expectGone(program, ...urls);
+  test.each([
+    ['npm', 'SIGINT', npmDemo],
+    ['npm', 'SIGTERM', npmDemo],
+    ['npm', 'SIGKILL', npmDemo],
+    ['the demo itself', 'SIGKILL', demo],
+  ] as const)('leaves nothing behind when only %s gets %s', async (_which, signal, start) => {
+    await using program = await start();
+    const urls = await urlsOf(program);
+    program.child.kill(signal);
+    await expectNothingLeft(program, ...urls);
   });
 
   test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a %s in use in one line', async (variable) => {
@@ -90,7 +79,7 @@ describe('the demo', () => {
     expect(output.trim().split('\n').at(-1)).toBe(
       `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
     );
-    await expectGone(program);
+    await expectNothingLeft(program);
   });
 
   test('uses the Redis of REDIS_URL_FILE, and starts none', async () => {
@@ -98,7 +87,7 @@ describe('the demo', () => {
     const file = join(dirname(redis.url.replace('redis+unix://', '')), 'url');
     await writeFile(file, redis.url);
     await using program = await demo({ REDIS_URL_FILE: file });
-    await addresses(program);
+    await urlsOf(program);
     expect(await program.leftovers()).toEqual([]);
   });
 
@@ -118,6 +107,6 @@ describe('the demo', () => {
     expect(output).toMatch(/PAGE_SIZE/);
     expect(output).toMatch(/COOKIE_SAMESITE/);
     expect(output).not.toMatch(/ at .*\.js:/);
-    await expectGone(program);
+    await expectNothingLeft(program);
   });
 });

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { CLIENT_ID } from '../support/constants.ts';
+import { API_PATH, CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
 import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram, type Program } from '../support/programs.ts';
 import { exchangeBytes } from '../support/raw.ts';
 import { useTestApp } from '../support/fixtures.ts';
-
-const KEY = Buffer.alloc(32, 7).toString('base64url');
 
 const testApp = useTestApp();
 afterEach(() => {
@@ -23,24 +21,24 @@ const variables = () => ({
   CLIENT_SECRET: 'a-client-secret',
   SCOPES: 'room:read',
   REDIS_URL: testApp.privateRedis.url,
-  SESSION_KEYS: KEY,
+  SESSION_KEYS: SESSION_KEY,
 });
 
-/** `npm start` beside a testApp whose Redis and service it uses. */
+/** `npm start` with the Redis, the service and the session key of the test app. */
 const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], { ...variables(), ...env });
 
 /** What `npm start` runs, without npm. */
 const start = async (env = {}, nodeOptions: readonly string[] = []) =>
   startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
 
-/** Its address, once it is ready: it listens before Redis has answered it. */
+/** The URL of a program, once it is ready. It listens before Redis is connected. */
 async function readyUrl(program: Program): Promise<string> {
   const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
   return url;
 }
 
-/** Has a process fail on SIGUSR2 as a command of Redis does that nobody waits for. */
+/** Makes a process fail on SIGUSR2 with the error of a Redis command that no code awaits. */
 const failing = (how: 'throw' | 'Promise.reject') =>
   `data:text/javascript,${encodeURIComponent(`
   process.on('SIGUSR2', () => {
@@ -50,20 +48,21 @@ const failing = (how: 'throw' | 'Promise.reject') =>
     ${how}(error);
   });`)}`;
 
-/** A call that the service has and does not response. */
-async function slowCall(program: Program): Promise<{ answered: Promise<unknown> }> {
+/** Sends an API request to which the service does not respond. Resolves once the service has it. */
+async function startSlowRequest(program: Program): Promise<{ outcome: Promise<unknown> }> {
   const url = await readyUrl(program);
-  const arrived = new Promise<void>((resolve) => {
+  const { cookie } = await testApp.createSession();
+  let outcome: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => {
     testApp.intercept = () => {
       resolve();
       return true;
     };
+    outcome = fetch(url + SLOW, { headers: { cookie } }).catch(() => 'cut off');
   });
-  const { cookie } = await testApp.createSession();
-  const answered = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
-  await arrived;
-  return { answered };
+  return { outcome };
 }
+const SLOW = '/api/public/v1/slow';
 
 describe('npm start', () => {
   test('serves metrics on a port of their own, and nothing else', async () => {
@@ -93,12 +92,8 @@ describe('npm start', () => {
     const { code, output } = await program.ended();
     expect(code).toBe(0);
     expect(output).toContain('"msg":"shutdown complete"'); // the last line is not lost either
-    for (const entry of output
-      .trim()
-      .split('\n')
-      .filter((text) => text !== 'Building …')) {
-      expect(() => JSON.parse(entry) as unknown).not.toThrow();
-    }
+    const lines = output.split('\n').filter((line) => line !== '' && line !== 'Building …');
+    for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
   test('prints nothing of a target that is not a path, not even in a warning of Node', async () => {
@@ -118,23 +113,14 @@ describe('npm start', () => {
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
-  test('logs a health check only where the one before it went otherwise', async () => {
-    await using program = await start();
-    const url = await readyUrl(program);
-    for (const path of ['/readyz', '/healthz', '/readyz', '/healthz']) await fetch(url + path);
-    await fetch(`${url}/healthz/none`);
-    program.child.kill('SIGTERM');
-    const { output } = await program.ended();
-    expect(output.match(/"path":"\/readyz".*"status":200/g)).toHaveLength(1);
-    expect(output.match(/"path":"\/healthz"/g)).toHaveLength(1);
-    expect(output.match(/"path":"\/healthz\/none"/g)).toHaveLength(1);
-  });
-
-  test('is production: it refuses http, except on a loopback host', async () => {
-    await using program = await start({ PUBLIC_URL: 'http://app.example' });
+  test('is production, names every problem at once, and shows no secret', async () => {
+    const wrong = { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' };
+    await using program = await start({ PUBLIC_URL: 'http://app.example', ...wrong });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
     expect(output).toContain('PUBLIC_URL must be https in production');
+    for (const name of Object.keys(wrong)) expect(output).toContain(name);
+    expect(output).not.toMatch(/short-secret|a-client-secret/);
   });
 
   test.each([
@@ -146,18 +132,8 @@ describe('npm start', () => {
     'in %s says of a .env that it does not read it, where %s is missing: %s',
     async (mode, missing, says) => {
       await using folder = await createDotEnvFolder('PORT=http\n');
-      const env: Record<string, string> = {
-        NODE_ENV: mode,
-        PUBLIC_URL: 'http://localhost:3000',
-        SERVICE_URL: 'http://localhost:1',
-        CLIENT_ID,
-        CLIENT_SECRET: 'a-client-secret',
-        SCOPES: 'room:read',
-        REDIS_URL: 'redis://localhost:1',
-        SESSION_KEYS: KEY,
-        PAGE_SIZE: 'a problem in any case',
-        [missing]: '',
-      };
+      const { PORT: _fromFile, ...set } = variables();
+      const env = { ...set, NODE_ENV: mode, PAGE_SIZE: 'a problem in any case', [missing]: '' };
       const { code, output } = await folder.start('dist/main.js', env);
       expect(code).toBe(1);
       expect(output).toContain('PAGE_SIZE must be');
@@ -174,15 +150,6 @@ describe('npm start', () => {
     }
   });
 
-  test('names every problem at once, and shows no secret', async () => {
-    await using program = await start({ SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
-    const { code, output } = await program.ended();
-    expect(code).toBe(1);
-    for (const name of ['SESSION_KEYS', 'SCOPES', 'PAGE_SIZE']) expect(output).toContain(name);
-    expect(output).not.toContain('short-secret');
-    expect(output).not.toContain('a-client-secret');
-  });
-
   test('starts without Redis, and is not ready', async () => {
     await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
     const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
@@ -193,29 +160,25 @@ describe('npm start', () => {
   });
 
   test('starts without the service, and is ready: only API requests fail', async () => {
-    const keys = testApp.config.sessionKeys.map((key) => key.toString('base64url')).join();
-    await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
+    await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1' });
     const url = await readyUrl(program);
     const { cookie } = await testApp.createSession();
-    const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
-    expect(call.status).toBe(502);
-    expect(await call.json()).toMatchObject({ code: 'service_unreachable' });
+    const response = await fetch(url + API_PATH, { headers: { cookie } });
+    expect(response.status).toBe(502);
+    expect(await response.json()).toMatchObject({ code: 'service_unreachable' });
     expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
   });
 
   test('exits with 1 where a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
-    await using program = await start({
-      SHUTDOWN_SECONDS: '1',
-      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
-    });
-    const call = await slowCall(program);
+    await using program = await start({ SHUTDOWN_SECONDS: '1' });
+    const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(1);
-    expect(await call.answered).toBe('cut off');
+    expect(await slow.outcome).toBe('cut off');
     const behind = output.slice(output.indexOf('"msg":"draining"')).split('\n').slice(1, -1);
     const [line = {}, ...more] = behind.map((text) => JSON.parse(text) as object);
-    expect(line).toMatchObject({ msg: 'request', path: '/api/public/v1/slow', cutOff: true });
+    expect(line).toMatchObject({ msg: 'request', path: SLOW, cutOff: true });
     expect(line).not.toHaveProperty('status');
     expect(more).toEqual([expect.objectContaining({ msg: 'shutdown complete', inTime: false })]);
   });
@@ -229,30 +192,25 @@ describe('npm start', () => {
   });
 
   test('ignores SIGHUP while it drains', async () => {
-    await using program = await npmStart({
-      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
-      SHUTDOWN_SECONDS: '2',
-    });
-    const call = await slowCall(program);
+    await using program = await npmStart({ SHUTDOWN_SECONDS: '2' });
+    const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
     program.signalGroup('SIGHUP'); // npm itself ends by it
-    expect(await call.answered).toBe('cut off');
+    expect(await slow.outcome).toBe('cut off');
     const { output } = await program.ended();
     expect(output).toContain('"msg":"shutdown complete"');
     expect(output).not.toContain('no secrets to reload');
   });
 
   test('exits at once on a second signal', async () => {
-    await using program = await npmStart({
-      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
-    });
-    const call = await slowCall(program);
+    await using program = await npmStart();
+    const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
     await delay(400); // an echo of the first would come sooner
     program.child.kill('SIGTERM');
-    expect(await call.answered).toBe('cut off');
+    expect(await slow.outcome).toBe('cut off');
     expect((await program.ended()).output).not.toContain('"msg":"shutdown complete"');
   });
 
