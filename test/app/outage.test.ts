@@ -57,12 +57,8 @@ describe('while Redis hangs', () => {
   test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
     '%s is a 503 page with a link',
     async (path) => {
-      const binding = `cloakroom-signin-x=${'a'.repeat(43)}`;
-      const response = await within2Seconds(
-        app()
-          .get(path)
-          .set({ cookie: `${cookie}; ${binding}`, accept: 'text/html' }),
-      );
+      const headers = { cookie: `${cookie}; cloakroom-signin-x=${'a'.repeat(43)}`, accept: 'text/html' };
+      const response = await within2Seconds(app().get(path).set(headers));
       expect(response.status).toBe(503);
       expect(response.headers['retry-after']).toMatch(/^\d+$/);
       expect(response.headers['content-type']).toMatch(/^text\/html/);
@@ -83,11 +79,8 @@ describe('while Redis hangs', () => {
   );
 
   test('sign-out is a 503 that says it is not done, and keeps the cookie', async () => {
-    const response = await within2Seconds(
-      app()
-        .post('/auth/logout')
-        .set({ ...SAME_SITE, cookie }),
-    );
+    const headers = { ...SAME_SITE, cookie };
+    const response = await within2Seconds(app().post('/auth/logout').set(headers));
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
     expect(response.text).toContain('You are not signed out yet');
@@ -102,10 +95,8 @@ describe('while Redis hangs', () => {
 
   test('the process is healthy but not ready', async () => {
     await within2Seconds(app().get('/healthz').expect(200));
-    expect((await within2Seconds(app().get('/readyz'))).body).toEqual({
-      status: 'not ready',
-      missing: ['redis'],
-    });
+    const { body } = await within2Seconds(app().get('/readyz'));
+    expect(body).toEqual({ status: 'not ready', missing: ['redis'] });
   });
 });
 
@@ -131,10 +122,8 @@ describe('while Redis is full', () => {
   });
 
   test('signing out works, and for good', async () => {
-    await app()
-      .post('/auth/logout')
-      .set({ ...SAME_SITE, cookie })
-      .expect(303);
+    const headers = { ...SAME_SITE, cookie };
+    await app().post('/auth/logout').set(headers).expect(303);
     await testApp.redis.config('SET', 'maxmemory', '0');
     expect(await testApp.services.store.read(id)).toBeNull();
   });

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { catchSighup } from '../../src/process.ts';
-import { CLIENT_ID } from '../support/constants.ts';
+import { CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 
@@ -58,15 +58,13 @@ function isRunning(pid: number): boolean {
 }
 
 const ENV = {
-  NODE_ENV: 'production',
   PORT: '0',
-  PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://127.0.0.1:1',
   CLIENT_ID,
   CLIENT_SECRET: 'a-client-secret',
   SCOPES: 'room:read',
   REDIS_URL: 'redis://127.0.0.1:1',
-  SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
+  SESSION_KEYS: SESSION_KEY,
 };
 
 /** Starts the app in a terminal of its own. Its output goes to a file. */

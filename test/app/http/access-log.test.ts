@@ -17,18 +17,19 @@ type Target = readonly [method: string, target: string, status?: number];
  */
 async function logRequests(
   targets: readonly Target[],
-  {
-    level = 'info',
-    registry = new Registry(),
-    respond = (_req, res) => void res.end(),
-    known = {},
-  }: {
+  options: {
     level?: string;
     registry?: Registry;
     respond?: RequestListener;
     known?: Partial<LoggedRequest>;
   } = {},
 ) {
+  const {
+    level = 'info',
+    registry = new Registry(),
+    respond = (_req, res) => void res.end(),
+    known,
+  } = options;
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
   const metrics = createRequestMetrics(registry, ROUTES);
@@ -65,13 +66,11 @@ async function logRequests(
 }
 
 describe('the line of a request', () => {
-  test.each(['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'])(
-    'ends its path where a query or a fragment begins, encoded or not: %s',
-    async (target) => {
-      const { entries } = await logRequests([['GET', target]]);
-      expect(entries).toMatchObject([{ path: '/a/b' }]);
-    },
-  );
+  test('ends its path where a query or a fragment begins, encoded or not', async () => {
+    const targets = ['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'];
+    const { entries } = await logRequests(targets.map((target) => ['GET', target]));
+    expect(entries.map(({ path }) => path)).toEqual(targets.map(() => '/a/b'));
+  });
 
   test('has these members, in this order, and is one line of JSON', async () => {
     const { lines, entries, received } = await logRequests([['GET', '/a/b?secret=1', 204]]);
@@ -93,13 +92,10 @@ describe('the line of a request', () => {
     expect(Number.isInteger(entry['ms'])).toBe(true);
   });
 
-  test.each([
-    ['quotation marks', '/a"b","status":"500'],
-    ['a backslash', '/a\\"b\\'],
-    ['encoded letters and slashes', '/a/%C3%A9%20%2F%25%252f'],
-  ])('keeps a path with %s as it came', async (_what, target) => {
-    const { entries } = await logRequests([['GET', target]]);
-    expect(entries).toMatchObject([{ path: target, status: 200, msg: 'request' }]);
+  test('keeps quotation marks, backslashes, encoded letters and slashes of a path as they came', async () => {
+    const targets = ['/a"b","status":"500', '/a\\"b\\', '/a/%C3%A9%20%2F%25%252f'];
+    const { entries } = await logRequests(targets.map((target) => ['GET', target]));
+    expect(entries).toMatchObject(targets.map((path) => ({ path, status: 200, msg: 'request' })));
   });
 
   test('marks a response that was cut off, and has no status without a response', async () => {
@@ -144,13 +140,9 @@ describe('a health check', () => {
     entries.map(({ level, path, status = 'none' }) => [level, path, status].join(' '));
 
   test('that succeeds like the one before it has no line', async () => {
-    const round: Target[] = [
-      READY,
-      ['GET', '/healthz', 200],
-      ['HEAD', '/readyz', 200],
-      ['GET', '/readyz?of=balancer', 200],
-      ['HEAD', '/healthz?', 200],
-    ];
+    const get = ['/healthz', '/readyz?of=a-load-balancer'].map((path): Target => ['GET', path, 200]);
+    const head = ['/readyz', '/healthz?'].map((path): Target => ['HEAD', path, 200]);
+    const round = [READY, ...get, ...head];
     const logged = await logRequests([...round, ...round]);
     expect(summarize(logged)).toEqual(['info /readyz 200', 'info /healthz 200']);
   });
@@ -162,24 +154,15 @@ describe('a health check', () => {
     expect(written).toEqual(['200', '503', '503', '200', 'none', '200']);
   });
 
-  test('says nothing about another path', async () => {
-    const logged = await logRequests([
-      ['GET', '/healthz', 200],
-      ['GET', '/readyz', 503],
-      ['GET', '/healthz', 200],
-    ]);
+  test('that fails says nothing about another path', async () => {
+    const healthy: Target = ['GET', '/healthz', 200];
+    const logged = await logRequests([healthy, ['GET', '/readyz', 503], healthy]);
     expect(summarize(logged)).toEqual(['info /healthz 200', 'info /readyz 503']);
   });
 
   test('is only a GET or HEAD of its very path: every other request has a line', async () => {
-    const others: Target[] = [
-      ['GET', '/', 200],
-      ['GET', '/healthz/inside', 200],
-      ['GET', '/readyzed', 200],
-      ['GET', '/api/readyz', 200],
-      ['POST', '/readyz', 200],
-      ['GET', '/Readyz', 200],
-    ];
+    const paths = ['/', '/healthz/inside', '/readyzed', '/api/readyz', '/Readyz'];
+    const others: Target[] = [['POST', '/readyz', 200], ...paths.map((path): Target => ['GET', path, 200])];
     expect((await logRequests([...others, ...others])).lines).toHaveLength(12);
   });
 

@@ -145,36 +145,26 @@ test('an HTTP/1.0 client that closes its side gets no part of a response that lo
   expect(await client.over).toBe('ECONNRESET');
 });
 
-interface LogLine {
-  readonly level: string;
-  readonly path?: string;
-}
+const PATHS =
+  '/ /auth/login /auth/callback /auth/session /workspaces /console /openapi.json /api/public/v1/workspaces';
 
-test.each([
-  '/',
-  '/auth/login',
-  '/auth/callback',
-  '/auth/session',
-  '/workspaces',
-  '/console',
-  '/openapi.json',
-  '/api/public/v1/workspaces',
-])('a bad chunk behind the head of GET %s causes no log line at error', async (path) => {
-  testApp.logged.length = 0;
-  for (const session of ['', `Cookie: ${cookie}\r\n`]) {
-    const client = connect(testApp.config.port, '127.0.0.1');
-    const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
-    client.on('error', () => {}); // a reset ends the connection as well
-    client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-    await ended;
-    client.destroy();
-  }
-  const lines = () => testApp.logged.map((line) => JSON.parse(line) as LogLine);
-  // The two requests have been logged once a later one has.
-  await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
-  await eventually(async () => lines().some((line) => line.path === '/later'));
-  expect(lines().filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
-});
+test.each(PATHS.split(' '))(
+  'a bad chunk behind the head of GET %s causes no log line at error',
+  async (path) => {
+    for (const session of ['', `Cookie: ${cookie}\r\n`]) {
+      const client = connect(testApp.config.port, '127.0.0.1');
+      const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
+      client.on('error', () => {}); // a reset ends the connection as well
+      client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+      await ended;
+      client.destroy();
+    }
+    // The two requests have been logged once a later one has.
+    await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
+    await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
+    expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
+  },
+);
 
 test('a client that reads a large response slowly, but steadily, receives all of it', async () => {
   const size = 64_000_000;

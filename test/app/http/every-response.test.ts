@@ -74,18 +74,30 @@ test.each(cases)(
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect([...headers.keys()].filter((name) => /^access-control-|^server$/.test(name))).toEqual([]);
-    // Express itself responds to OPTIONS, with the names of methods and nothing else.
-    if (!isOfService(line, withCookie) && !line.startsWith('OPTIONS')) {
-      expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
-      expect(headers.has('x-powered-by')).toBe(false);
-    }
-    if (!OURS.includes(line)) return;
-    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
-    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
-    const caching = line === 'GET /openapi.json' ? 'public, max-age=300' : 'no-store';
-    expect(headers.get('cache-control')).toBe(caching);
   },
 );
+
+// Express itself responds to OPTIONS, with the names of methods and nothing else.
+const ownCases = cases.filter(
+  ([line, withCookie]) => !isOfService(line, withCookie) && !line.startsWith('OPTIONS'),
+);
+
+test.each(ownCases)(
+  'the response to %s (with a cookie: %j) names its type, and no software',
+  async (line, withCookie) => {
+    const headers = await headersOf(line, withCookie);
+    expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
+    expect(headers.has('x-powered-by')).toBe(false);
+  },
+);
+
+test.each(OURS)('the response to %s is isolated, and stored only if it is the same for all', async (line) => {
+  const headers = await headersOf(line, true);
+  expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+  expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+  const caching = line === 'GET /openapi.json' ? 'public, max-age=300' : 'no-store';
+  expect(headers.get('cache-control')).toBe(caching);
+});
 
 test('the session of these tests is signed in', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);

@@ -12,7 +12,7 @@ const PUBLIC = join(ROOT, 'public');
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 const OTHER_VERSION = '0123456789abcdef';
 
-describe('A folder', () => {
+describe('a folder', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'cloakroom-assets-'));
@@ -53,27 +53,24 @@ describe('A folder', () => {
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
-  test('does not show its hidden files', async () => {
+  test('has no URL for a hidden file or one that it does not contain, and serves neither', async () => {
     await write('.a.js.swp', 'half a line');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');
     const assets = createAssets(folder);
     const app = express().use(assets.serve);
-    for (const file of ['.a.js.swp', '.git/config']) {
-      expect(() => assets.url(file)).toThrow('There is no asset');
+    for (const file of ['.a.js.swp', '.git/config', 'b.js', '../a.js', '/a.js', 'inside', 'constructor']) {
+      expect(() => assets.url(file)).toThrow(`There is no asset ${file}`);
       await request(app).get(`/assets/${file}`).expect(404);
     }
-  });
-
-  test('has no URL for a file that it does not contain', () => {
-    for (const file of ['b.js', '../a.js', '/a.js', 'inside', 'constructor'])
-      expect(() => createAssets(folder).url(file)).toThrow(`There is no asset ${file}`);
   });
 });
 
 describe('Cloakroom', () => {
   const testApp = useTestApp();
   const open = (path: string) => request(testApp.origin).get(path);
+  const cssUrl = () => testApp.services.assets.url('cloakroom.css');
+  const css = async () => readFile(join(PUBLIC, 'cloakroom.css'), 'utf8');
 
   test.each([
     ['cloakroom.css', 'text/css; charset=utf-8'],
@@ -97,11 +94,11 @@ describe('Cloakroom', () => {
   ])('serves its own file under a URL %s, and lets no cache store it', async (_which, path) => {
     const response = await open(path).expect(200);
     expect(response.headers['cache-control']).toBe('no-store');
-    expect(response.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+    expect(response.text).toBe(await css());
   });
 
   test('lets no cache store the 404 for an unknown file', async () => {
-    const ours = testApp.services.assets.url('cloakroom.css').replace('cloakroom.css', '');
+    const ours = cssUrl().replace('cloakroom.css', '');
     for (const path of [
       ours,
       `${ours}nowhere.js`,
@@ -127,24 +124,20 @@ describe('Cloakroom', () => {
   ])(
     'serves a whole file to a client that asks for %s, as a cache could store a refusal in its place',
     async (_what, headers) => {
-      const response = await open(testApp.services.assets.url('cloakroom.css')).set(headers).expect(200);
-      expect(response.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+      const response = await open(cssUrl()).set(headers).expect(200);
+      expect(response.text).toBe(await css());
     },
   );
 
   test('responds to HEAD with the headers of the file', async () => {
-    const { headers } = await open(testApp.services.assets.url('cloakroom.css'));
-    const head = await request(testApp.origin).head(testApp.services.assets.url('cloakroom.css')).expect(200);
-    expect(head.headers).toMatchObject({
-      'cache-control': IMMUTABLE,
-      'content-length': headers['content-length'],
-    });
+    const { headers } = await open(cssUrl());
+    const head = await request(testApp.origin).head(cssUrl()).expect(200);
+    expect(head.headers['cache-control']).toBe(IMMUTABLE);
+    expect(head.headers['content-length']).toBe(headers['content-length']);
   });
 
   test('refuses to replace a file', async () => {
-    const response = await request(testApp.origin)
-      .post(testApp.services.assets.url('cloakroom.css'))
-      .expect(404);
+    const response = await request(testApp.origin).post(cssUrl()).expect(404);
     expect(response.headers['cache-control']).toBe('no-store');
   });
 });

@@ -14,7 +14,9 @@ import { useFixture } from '../../support/fixtures.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
-const MISSES_REDIS = { status: 'not ready', missing: ['redis'] };
+const READY = { status: 200, body: { status: 'ready' } };
+const LIMITED = { status: 200, body: { status: 'ready', limited: ['redis_full'] } };
+const notReady = (missing: string) => ({ status: 503, body: { status: 'not ready', missing: [missing] } });
 
 const server = useFixture(startPrivateRedis);
 /** The test's own connection. */
@@ -46,16 +48,10 @@ async function readyz(client = redis): Promise<{ status: number; body: unknown }
 
 const backToReady = async () => eventually(async () => (await readyz()).status === 200);
 
-describe('a process that can serve', () => {
-  test('is ready', async () => {
-    expect(await readyz()).toEqual({ status: 200, body: { status: 'ready' } });
-  });
-
-  test('leaves nothing in Redis by a check', async () => {
-    await admin.flushall();
-    await readyz();
-    expect(await admin.dbsize()).toBe(0);
-  });
+test('a process that can serve is ready, and its check leaves nothing in Redis', async () => {
+  await admin.flushall();
+  expect(await readyz()).toEqual(READY);
+  expect(await admin.dbsize()).toBe(0);
 });
 
 describe('a process is not ready', () => {
@@ -63,7 +59,7 @@ describe('a process is not ready', () => {
 
   test('while it drains', async () => {
     draining = true;
-    expect(await readyz()).toEqual({ status: 503, body: { status: 'not ready', missing: ['draining'] } });
+    expect(await readyz()).toEqual(notReady('draining'));
     draining = false;
   });
 
@@ -74,22 +70,22 @@ describe('a process is not ready', () => {
     const ms = watch.ms();
     process.kill(server.pid, 'SIGCONT');
     expect(ms).toBeLessThan(2_000);
-    expect(response).toEqual({ status: 503, body: MISSES_REDIS });
+    expect(response).toEqual(notReady('redis'));
   });
 
-  test('while Redis is a replica, though that replies to PING', async () => {
+  test('while Redis is a replica, although it replies to PING', async () => {
     await admin.replicaof('127.0.0.1', '1');
     const response = await readyz();
     const pong = await admin.ping();
     await admin.replicaof('NO', 'ONE');
-    expect({ response, pong }).toEqual({ response: { status: 503, body: MISSES_REDIS }, pong: 'PONG' });
+    expect({ response, pong }).toEqual({ response: notReady('redis'), pong: 'PONG' });
   });
 
   test('while Redis has too few replicas to take a write', async () => {
     await admin.config('SET', 'min-replicas-to-write', '1');
     const response = await readyz();
     await admin.config('SET', 'min-replicas-to-write', '0');
-    expect(response).toEqual({ status: 503, body: MISSES_REDIS });
+    expect(response).toEqual(notReady('redis'));
   });
 });
 
@@ -99,12 +95,12 @@ describe('while Redis is over its memory', () => {
 
   test('and evicts nothing, the process is ready, and limited', async () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
-    expect(await readyz()).toEqual({ status: 200, body: { status: 'ready', limited: ['redis_full'] } });
+    expect(await readyz()).toEqual(LIMITED);
   });
 
   test('and evicts, it is not limited', async () => {
     await admin.config('SET', 'maxmemory-policy', 'volatile-ttl');
-    expect(await readyz()).toEqual({ status: 200, body: { status: 'ready' } });
+    expect(await readyz()).toEqual(READY);
   });
 
   test('and an ACL forbids INFO, the process is ready and not limited', async () => {
@@ -116,7 +112,7 @@ describe('while Redis is over its memory', () => {
     await admin.acl('SETUSER', 'app', '-info');
     const response = await readyz(client);
     await closeRedis(client);
-    expect(response).toEqual({ status: 200, body: { status: 'ready' } });
+    expect(response).toEqual(READY);
   });
 });
 
@@ -124,7 +120,7 @@ test('a Redis below its maxmemory limits nothing', async () => {
   await admin.config('SET', 'maxmemory', '1gb');
   const response = await readyz();
   await admin.config('SET', 'maxmemory', '0');
-  expect(response.body).toEqual({ status: 'ready' });
+  expect(response).toEqual(READY);
 });
 
 interface Master {
@@ -180,10 +176,10 @@ describe('with a cluster', () => {
   test('the process is ready while any master serves, and limited while one is full', async () => {
     const [first, second] = masters;
     if (first === undefined || second === undefined) throw new Error('no masters');
-    expect(await readyzInTime()).toEqual({ status: 200, body: { status: 'ready' } });
+    expect(await readyzInTime()).toEqual(READY);
 
     await second.connection.config('SET', 'maxmemory', '1');
-    expect(await readyzInTime()).toEqual({ status: 200, body: { status: 'ready', limited: ['redis_full'] } });
+    expect(await readyzInTime()).toEqual(LIMITED);
     for (const { connection } of masters) connection.disconnect();
 
     process.kill(first.node.pid, 'SIGSTOP');
@@ -196,6 +192,6 @@ describe('with a cluster', () => {
     expect((await readyzInTime()).status).toBe(200);
 
     process.kill(second.node.pid, 'SIGKILL');
-    expect(await readyzInTime()).toEqual({ status: 503, body: { status: 'not ready', missing: ['redis'] } });
+    expect(await readyzInTime()).toEqual(notReady('redis'));
   });
 });

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { fc, times } from '../../support/properties.ts';
 
-// Whatever clients send, and however they read and leave: the process lives, and nothing of them stays behind.
+// Clients send any bytes, and read or disconnect at any time. The process goes on, and keeps nothing of them.
 
 const API = '/api/public/v1';
 const TIMEOUTS = {
@@ -125,26 +125,23 @@ async function openFiles(): Promise<number> {
   return (await readdir(`/proc/${fleet.at(0).pid}/fd`)).length;
 }
 
-/** As another reader sees it: the metrics port. */
+/** API requests in flight, by the metrics. */
 async function inFlight(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return Number(/^cloakroom_api_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 }
 
-async function expectUnharmed(filesBefore: number): Promise<void> {
+async function expectNothingLeft(filesBefore: number): Promise<void> {
   await eventually(async () => (await inFlight()) === 0);
   await eventually(async () => (await openFiles()) <= filesBefore);
   expect((await fetch(`${fleet.at(0).url}/healthz`)).status).toBe(200);
-  const alarms = fleet
-    .at(0)
-    .logged()
-    .filter(({ level }) => level === 'error' || level === 'fatal');
-  expect(alarms).toEqual([]);
+  const logged = fleet.at(0).logged();
+  expect(logged.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
   expect(fleet.at(0).strayLines()).toEqual([]);
 }
 
-/** Once what the process keeps open for its own sake is open. */
-async function filesAtRest(): Promise<number> {
+/** Counts the files that the process keeps open by itself, once it has opened them. */
+async function filesWhenIdle(): Promise<number> {
   await (await fetch(`${fleet.at(0).url}${API}/things`, { headers: { cookie } })).text();
   await fetch(`${fleet.at(0).url}/auth/login`, { redirect: 'manual' });
   await inFlight();
@@ -158,8 +155,8 @@ async function filesAtRest(): Promise<number> {
   return files;
 }
 
-test('no client ends the process, or leaves anything behind in it', async () => {
-  const files = await filesAtRest();
+test('clients that send random bytes neither end the process nor leave anything behind', async () => {
+  const files = await filesWhenIdle();
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(action, { minLength: 1, maxLength: 8 }), { minLength: 8, maxLength: 24 }),
@@ -172,26 +169,26 @@ test('no client ends the process, or leaves anything behind in it', async () => 
     ),
     { numRuns: times(40), endOnFailure: true },
   );
-  await expectUnharmed(files);
+  await expectNothingLeft(files);
 });
 
 test('a client that reads nothing of a response, and sent malformed bytes behind it, does not end the process', async () => {
-  const files = await filesAtRest();
+  const files = await filesWhenIdle();
   const socket = open().pause();
   socket.write(signedIn(`GET ${API}/large`));
   await once(socket, 'readable');
   socket.write('NONSENSE\r\n\r\n');
-  await expectUnharmed(files); // its connection is closed, too
+  await expectNothingLeft(files); // its connection is closed, too
   socket.destroy();
 });
 
-test('clients that send CONNECT behind a request and leave take nothing with them', async () => {
-  const files = await filesAtRest();
+test('clients that send CONNECT behind a request and disconnect leave nothing behind', async () => {
+  const files = await filesWhenIdle();
   const sockets = Array.from({ length: 64 }, () => open());
   for (const socket of sockets) socket.write(signedIn(`GET ${API}/large`) + request('CONNECT x:1'));
   await Promise.all(sockets.map(async (socket) => endOf(socket)));
   for (const socket of sockets) socket.destroy();
-  await expectUnharmed(files);
+  await expectNothingLeft(files);
 });
 
 // A chunk that is kept takes more than 100 bytes: a million of them do not fit.
@@ -206,16 +203,16 @@ describe('in a process with a small heap', () => {
   });
 
   /**
-   * Sends the same on so many connections at once. Resolves with the status of a later request. Our side stays open, so
+   * Sends the same bytes on many connections at once. Resolves with the status of a later request. Our side stays open, so
    * that a server that waits for it to close keeps each connection.
    */
   async function statusAfter(connections: number, bytes: string): Promise<number> {
     const sockets = Array.from({ length: connections }, () => open(small));
     await Promise.all(
       sockets.map(async (socket) => {
-        const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+        const responded = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
         socket.write(bytes);
-        await answered;
+        await responded;
       }),
     );
     const { status } = await fetch(`${small.url}/healthz`);

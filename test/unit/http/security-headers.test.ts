@@ -30,18 +30,12 @@ test('pages are not stored, framed, sniffed or shared with another window', asyn
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'same-origin', // lets browsers send the origin with our own forms
   });
 });
 
-test('the referrer policy lets browsers send the origin with our own forms', async () => {
-  expect((await headersOf(false))['referrer-policy']).toBe('same-origin');
-});
-
-test('HSTS is sent under https, for this host only', async () => {
+test('HSTS is sent under https, for this host only, and no header asks for https under http', async () => {
   expect((await headersOf(true))['strict-transport-security']).toBe('max-age=31536000');
-});
-
-test('under http no header asks the browser for https', async () => {
   const headers = await headersOf(false);
   expect(headers['strict-transport-security']).toBeUndefined();
   expect(headers['content-security-policy']).not.toContain('upgrade-insecure-requests');
