@@ -3,38 +3,28 @@ import { startMetricsServer } from '../../src/observability/metrics-server.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 import { eventually } from './eventually.ts';
 
-/** A test app that serves its metrics. */
-export interface MetricsApp extends AsyncDisposable {
-  readonly testApp: TestApp;
-  readonly url: string;
-  /** All metrics, as Prometheus reads them. */
-  readonly text: () => Promise<string>;
-  /** The value of a series; NaN where there is none. */
-  readonly valueOf: (series: string) => Promise<number>;
-  /** Resolves once a series has this value: a response arrives a moment before it is counted. */
-  readonly expectCount: (series: string, value: number) => Promise<void>;
-}
+export type MetricsApp = Awaited<ReturnType<typeof startMetricsApp>>;
 
-export async function startMetricsApp(env: Readonly<Record<string, string>> = {}): Promise<MetricsApp> {
+/** Starts a test app that serves its metrics. */
+export async function startMetricsApp(env: Readonly<Record<string, string>> = {}) {
   const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // turns metrics on; the server below gets a free port
   if (testApp.services.metrics === null) throw new Error('no metrics');
   const server = await startMetricsServer(testApp.services.metrics.registry, await bindPort('127.0.0.1', 0));
   const text = async () => (await fetch(server.url)).text();
   const valueOf = async (series: string) => {
-    const lines = (await text()).split('\n');
-    return Number(
-      lines
-        .find((line) => line.startsWith(`${series} `))
-        ?.split(' ')
-        .at(-1),
-    );
+    const line = (await text()).split('\n').find((each) => each.startsWith(`${series} `));
+    return Number(line?.split(' ').at(-1));
   };
   return {
     testApp,
     url: server.url,
+    /** All metrics, as Prometheus reads them. */
     text,
+    /** The value of a series; NaN where there is none. */
     valueOf,
-    expectCount: async (series, value) => eventually(async () => (await valueOf(series)) === value),
+    /** Resolves once a series has this value: a response arrives a moment before it is counted. */
+    expectCount: async (series: string, value: number) =>
+      eventually(async () => (await valueOf(series)) === value),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await testApp[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,27 +8,14 @@ import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 
 /** A program of the project in its own process, with its own folder for temporary files. */
-export interface Program extends AsyncDisposable {
-  readonly child: ChildProcess;
-  readonly folder: string;
-  /** The whole lines printed so far. */
-  lines(): string[];
-  /** Resolves with the first match in the output. Rejects where the program ends without one. */
-  prints(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal to the program and its children, as Ctrl-C in a terminal does. */
-  signalGroup(signal: NodeJS.Signals): void;
-  /** Resolves with the exit code and the whole output. */
-  ended(): Promise<{ code: number | null; output: string }>;
-  /** Command lines of running processes that name the folder. */
-  leftovers(): Promise<string[]>;
-}
+export type Program = Awaited<ReturnType<typeof startProgram>>;
 
 /** Starts `command` in the project's folder. */
 export async function startProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-): Promise<Program> {
+) {
   noteVariables(env);
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
@@ -39,11 +26,9 @@ export async function startProgram(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const { stdout, stderr } = child;
-  if (stdout === null || stderr === null) throw new Error('no pipes');
   let output = '';
   let heard = createDeferred<void>();
-  for (const stream of [stdout, stderr]) {
+  for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       heard.resolve();
@@ -54,7 +39,10 @@ export async function startProgram(
   // A killed program may leave half a line.
   child.once('close', () => keepLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
-  /** The program leads its own process group, so its children get the signal even after npm has ended. */
+  /**
+   * Sends a signal to the program and its children, as Ctrl-C in a terminal does. The program leads its own process group, so that
+   * its children get the signal even after npm has ended.
+   */
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       process.kill(-(child.pid ?? 0), signal);
@@ -66,8 +54,10 @@ export async function startProgram(
   return {
     child,
     folder,
+    /** The whole lines printed so far. */
     lines: () => output.split('\n').slice(0, -1),
-    async prints(pattern) {
+    /** Resolves with the first match in the output. Rejects where the program ends without one. */
+    async prints(pattern: RegExp): Promise<RegExpExecArray> {
       let isOver = false;
       for (;;) {
         const match = pattern.exec(output);
@@ -77,10 +67,12 @@ export async function startProgram(
       }
     },
     signalGroup,
+    /** Resolves with the exit code and the whole output. */
     async ended() {
       const [code] = await exit;
       return { code, output };
     },
+    /** Command lines of running processes that name the folder. */
     leftovers: async () => commandLinesWith(folder),
     async [Symbol.asyncDispose]() {
       signalGroup('SIGKILL');

@@ -8,7 +8,7 @@ import { startRawService } from './raw-service.ts';
 /** Sent by our own pages with every request, and read by the gateway alone. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
-/** Starts Cloakroom before a service that speaks bytes, with a session whose token is `a-living-token`. */
+/** Starts Cloakroom before a raw service, with a session whose token is `a-living-token`. */
 export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   const service = await startRawService();
   const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env });
@@ -27,14 +27,14 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
     },
     /** The head of a request of the session, up to and with its empty line. */
     head,
-    /** Sends one request over a connection of its own; gives the response as it came. */
+    /** Sends one request over a connection of its own. Resolves with the response as it arrived. */
     async send(requestLine: string, fields: readonly string[] = [], body: Uint8Array | string = '') {
       const bytes = [head(requestLine, ['Connection: close', ...fields]), Buffer.from(body)];
-      const answer = readMessage(await exchangeBytes(testApp.config.port, Buffer.concat(bytes)));
-      if (answer === null) throw new Error('The connection was closed without an answer.');
-      return answer;
+      const response = readMessage(await exchangeBytes(testApp.config.port, Buffer.concat(bytes)));
+      if (response === null) throw new Error('The connection was closed without a response.');
+      return response;
     },
-    /** Begins a request; gives both ends of its connections once its head has reached the service. */
+    /** Begins a request. Resolves with the ends of both connections once its head has reached the service. */
     async begin(requestLine: string, fields: readonly string[] = [], body = '') {
       const taken = service.takeNext();
       const browser = await openConnection(testApp.config.port);

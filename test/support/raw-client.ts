@@ -1,31 +1,15 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Longer than Cloakroom waits for the service: what hangs there is to be told by its answer. */
+/** Longer than Cloakroom waits for the service: its response ends a request that hangs there. */
 const SILENCE_MS = 60_000;
 
-/** One end of a connection, of which a test sees every byte as it comes. */
-export interface RawEnd {
-  readonly socket: Socket;
-  /** All that has come so far; Latin-1, a character a byte. */
-  text(): string;
-  /** How many bytes have come so far. */
-  bytes(): number;
-  /** Resolves with all that has come once this is in it; rejects where the connection closes without. */
-  until(pattern: string | RegExp): Promise<string>;
-  /**
-   * Resolves when the connection is over: with 'end' where the other side closed it in order, else with the error's
-   * code, whichever came first; with 'closed' where there was neither.
-   */
-  readonly over: Promise<string>;
-}
+/** One end of a connection, of which a test sees every byte. */
+export type RawEnd = ReturnType<typeof watch>;
 
-/**
- * Watches a connection from now on, with what has come already. Destroys it where nothing comes for a minute, so that no
- * test waits for ever.
- */
-export function watch(socket: Socket, came: readonly Buffer[] = []): RawEnd {
-  const chunks = [...came];
+/** Watches a connection, after the bytes `received` so far. Destroys it after a minute without a byte, so that no test hangs. */
+export function watch(socket: Socket, received: readonly Buffer[] = []) {
+  const chunks = [...received];
   let outcome: string | null = null;
   const text = () => Buffer.concat(chunks).toString('latin1');
   socket
@@ -38,9 +22,12 @@ export function watch(socket: Socket, came: readonly Buffer[] = []): RawEnd {
     typeof pattern === 'string' ? text().includes(pattern) : pattern.test(text());
   return {
     socket,
+    /** All bytes so far, as Latin-1: one character a byte. */
     text,
+    /** How many bytes have arrived so far. */
     bytes: () => chunks.reduce((sum, chunk) => sum + chunk.length, 0),
-    async until(pattern) {
+    /** Resolves with all bytes so far once the pattern is in them. Rejects where the connection closes without it. */
+    async until(pattern: string | RegExp): Promise<string> {
       while (!isIn(pattern)) {
         const closed = await Promise.race([over, once(socket, 'data').then(() => null)]);
         if (closed !== null && !isIn(pattern))
@@ -48,6 +35,10 @@ export function watch(socket: Socket, came: readonly Buffer[] = []): RawEnd {
       }
       return text();
     },
+    /**
+     * Resolves when the connection has closed: with 'end' where the other side ended it in order, else with the code of its
+     * error, whichever was first; with 'closed' where there was neither.
+     */
     over,
   };
 }

@@ -4,34 +4,21 @@ import { watch, type RawEnd } from './raw-client.ts';
 import { readRequest, type RawMessage } from './raw-message.ts';
 import { startTcpServer } from './tcp-server.ts';
 
-/** A request as it came to the service, whole. */
+/** A whole request as the service received it. */
 export interface RawRequest extends RawMessage {
   /** Its body without chunk sizes. */
   readonly body: Buffer;
-  /** The number of its connection, in the order in which they were opened; the first is 1. */
+  /** The number of its connection, by the order in which they were opened, from 1. */
   readonly connection: number;
 }
 
-/** Responds to a whole request with these bytes (text is Latin-1), or by itself where it gives null. */
+/** Returns the bytes of the response (text is Latin-1), or null where it writes to the socket itself. */
 type Responder = (request: RawRequest, socket: Socket) => string | Buffer | null;
 
-/** A service that speaks bytes: it records each request exactly, and responds with the bytes that the test gives. */
-export interface RawService extends AsyncDisposable {
-  readonly origin: string;
-  /** `host:port` */
-  readonly host: string;
-  /** Whole requests, in the order in which they came. */
-  readonly requests: RawRequest[];
-  /** Connections that are open. */
-  readonly sockets: ReadonlySet<Socket>;
-  /** Counts the connections that were opened, those without a request included. */
-  opened(): number;
-  answer: Responder;
-  /** Leaves the connection on which the next bytes come to the test, once they come. */
-  takeNext(): Promise<RawEnd>;
-}
+/** A service that records each request exactly, and responds with the bytes that the test gives. */
+export type RawService = Awaited<ReturnType<typeof startRawService>>;
 
-/** A whole response; a body of text is UTF-8. */
+/** A response with its length. A body of text is UTF-8. */
 export function response(status: number, body: string | Buffer = '', ...fields: string[]): Buffer {
   const length = `Content-Length: ${Buffer.byteLength(body)}`;
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, length, ...fields].join('\r\n');
@@ -48,14 +35,18 @@ export function ok(body = '', ...fields: string[]): string {
   return response(200, body, ...fields).toString('latin1');
 }
 
-/** A 200 after which its connection is used no more. */
+/** A 200 that closes the connection, as text in Latin-1. */
 export function last(body = ''): string {
   return ok(body, 'Connection: close');
 }
 
-/** Starts it on a free port; it responds with an empty 200 until told otherwise. */
-export async function startRawService(): Promise<RawService> {
-  const service: Pick<RawService, 'requests' | 'answer'> = { requests: [], answer: () => ok() };
+/** Starts it on a free port. It responds with an empty 200 until the test sets another response. */
+export async function startRawService() {
+  const service = {
+    /** Whole requests, in the order in which they arrived. */
+    requests: [] as RawRequest[],
+    answer: (() => ok()) as Responder,
+  };
   let take: ((end: RawEnd) => void) | null = null;
   let opened = 0;
   const server = await startTcpServer((socket) => {
@@ -75,9 +66,9 @@ export async function startRawService(): Promise<RawService> {
         bytes = bytes.subarray(length);
         const request = { ...message, connection };
         service.requests.push(request);
-        const answer = service.answer(request, socket);
-        if (answer !== null)
-          socket.write(typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer);
+        const bytesOut = service.answer(request, socket);
+        if (bytesOut !== null)
+          socket.write(typeof bytesOut === 'string' ? Buffer.from(bytesOut, 'latin1') : bytesOut);
       }
     };
     socket.setNoDelay().on('data', read);
@@ -86,9 +77,12 @@ export async function startRawService(): Promise<RawService> {
 
   return Object.assign(service, {
     origin: `http://${host}`,
+    /** `host:port` */
     host,
     sockets: server.sockets,
+    /** Counts the connections that were opened, those without a request included. */
     opened: () => opened,
+    /** Leaves the connection on which the next bytes arrive to the test. Resolves once they arrive. */
     takeNext: async () =>
       new Promise<RawEnd>((resolve) => {
         take = resolve;

@@ -1,15 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A server of bytes on a free port of the loopback interface; disposing cuts off who is connected. */
-export interface TcpServer extends AsyncDisposable {
-  readonly port: number;
-  /** Connections that are open. */
-  readonly sockets: ReadonlySet<Socket>;
-}
-
-/** Starts it. A connection that breaks is closed without a word. */
-export async function startTcpServer(onConnection: (socket: Socket) => void): Promise<TcpServer> {
+/** Starts a TCP server on a free port of the loopback interface. Its disposal closes all connections. */
+export async function startTcpServer(onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -20,7 +13,8 @@ export async function startTcpServer(onConnection: (socket: Socket) => void): Pr
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    sockets,
+    /** The open connections. */
+    sockets: sockets as ReadonlySet<Socket>,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
       server.close();

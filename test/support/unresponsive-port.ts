@@ -2,11 +2,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { startProgram } from './programs.ts';
 
-/** A port on which a connection is neither accepted nor refused. */
-export interface UnresponsivePort extends AsyncDisposable {
-  readonly port: number;
-}
-
 /** A program that listens, prints its port, and stops itself. */
 const LISTENER = `
   require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
@@ -16,7 +11,8 @@ const LISTENER = `
 /** The kernel alone accepts this many connections: one more than the backlog. */
 const BACKLOG = 2;
 
-export async function startUnresponsivePort(): Promise<UnresponsivePort> {
+/** Starts a port on which a connection is neither accepted nor refused. */
+export async function startUnresponsivePort() {
   const program = await startProgram(process.execPath, ['-e', LISTENER]);
   const [, port = ''] = await program.prints(/port (\d+)/);
   const waiting = Array.from({ length: BACKLOG }, () => connect(Number(port), '127.0.0.1'));

@@ -14,8 +14,8 @@ test('a process goes on serving after the reader of its log has closed the pipe'
     SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
   });
   const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
-  program.child.stdout?.destroy();
-  if (program.child.stdout?.closed !== true) await once(program.child.stdout ?? process.stdout, 'close');
+  program.child.stdout.destroy();
+  if (!program.child.stdout.closed) await once(program.child.stdout, 'close');
   for (let count = 0; count < 3; count += 1) expect((await fetch(`${url}/healthz`)).status).toBe(200);
   await eventually(async () => (await fetch(`${url}/healthz`)).ok);
 });
