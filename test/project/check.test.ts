@@ -4,10 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** Logs for the log audit, which counts as one test. */
-const LOGS: Readonly<Record<string, string>> = {
-  '1.lines': '{"level":"info","time":1,"msg":"request"}',
+/** Files for the log audit, which counts as one test. */
+const SECRETS = {
   '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
+};
+const LOGS: Readonly<Record<string, string>> = {
+  ...SECRETS,
+  '1.lines': '{"level":"info","time":1,"msg":"request"}',
 };
 
 /** The code of a program in place of jest, which writes a result and logs. */
@@ -68,7 +71,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     PROPERTY_SEED: undefined,
   };
   const { code, stdout, stderr } = await project.run('check.mjs', { env });
-  return { code, lines: stdout.trimEnd().split('\n').slice(-2), stdout, stderr };
+  return { outcome: [code, ...stdout.trimEnd().split('\n').slice(-2)], stdout, stderr };
 }
 
 describe('a check that finds nothing', () => {
@@ -78,10 +81,7 @@ describe('a check that finds nothing', () => {
   });
 
   test('prints the number of tests', () => {
-    expect(checked).toMatchObject({
-      code: 0,
-      lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
-    });
+    expect(checked.outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
   });
 
   test('runs all tests, and on another Node those that depend on it, with three workers', () => {
@@ -119,29 +119,23 @@ describe('a check that finds nothing', () => {
 });
 
 test('a check continues after a failure, and names what failed', async () => {
-  const tools = { 'jest/bin/jest.js': jest(12, 0), 'knip/bin/knip.js': 'process.exit(1)' };
-  expect(await check({ ...tools, 'prettier/bin/prettier.cjs': 'process.exit(2)' })).toMatchObject({
-    code: 1,
-    lines: ['Failed: format, dead code.', 'tests: 26 passed, 0 failed'],
+  const { outcome } = await check({
+    'jest/bin/jest.js': jest(12, 0),
+    'knip/bin/knip.js': 'process.exit(1)',
+    'prettier/bin/prettier.cjs': 'process.exit(2)',
   });
+  expect(outcome).toEqual([1, 'Failed: format, dead code.', 'tests: 26 passed, 0 failed']);
 });
 
 test.each([
-  ['a failed test', jest(10, 2), 22, 4],
-  ['a suite that did not run', jest(10, 0, { notRun: 1 }), 22, 2],
-  ['tests that did not start', 'process.exit(1)', 0, 2],
-])('%s fails the check', async (_, tests, passed, failed) => {
-  expect(await check({ 'jest/bin/jest.js': tests })).toMatchObject({
-    code: 1,
-    lines: [FAILED_TESTS, `tests: ${passed} passed, ${failed} failed`],
-  });
-});
-
-test('tests that leave no log fail the check', async () => {
-  const tools = { 'jest/bin/jest.js': jest(12, 0, { logs: { '1.secrets': LOGS['1.secrets'] ?? '' } }) };
-  const { code, lines, stderr } = await check(tools);
-  expect([code, ...lines]).toEqual([1, FAILED_TESTS, 'tests: 24 passed, 2 failed']);
-  expect(stderr).toContain('the tests kept no log line');
+  ['a failed test', jest(10, 2), 22, 4, ''],
+  ['a suite that did not run', jest(10, 0, { notRun: 1 }), 22, 2, ''],
+  ['tests that did not start', 'process.exit(1)', 0, 2, ''],
+  ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests kept no log line'],
+])('%s fails the check', async (_what, tests, passed, failed, message) => {
+  const { outcome, stderr } = await check({ 'jest/bin/jest.js': tests });
+  expect(outcome).toEqual([1, FAILED_TESTS, `tests: ${passed} passed, ${failed} failed`]);
+  expect(stderr).toContain(message);
 });
 
 test.each([
@@ -162,37 +156,26 @@ test.each([
     const worker = new Worker(require.resolve('leak'), options);
     worker.open().then(() => worker.end());
   `;
-  const { code, lines, stderr } = await check({
-    'jest/bin/jest.js': jest(12, 0) + endsWorker,
-    'leak/index.js': open,
-  });
-  expect([code, ...lines]).toEqual([1, FAILED_TESTS, 'tests: 26 passed, 2 failed']);
+  const tools = { 'jest/bin/jest.js': jest(12, 0) + endsWorker, 'leak/index.js': open };
+  const { outcome, stderr } = await check(tools);
+  expect(outcome).toEqual([1, FAILED_TESTS, 'tests: 26 passed, 2 failed']);
   expect(stderr).toMatch(message);
 });
 
 test('a test that fails only on the other Node fails the check', async () => {
   const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
-  expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
-    code: 1,
-    lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
-  });
+  const { outcome } = await check({ 'jest/bin/jest.js': both });
+  expect(outcome).toEqual([1, `Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed']);
 });
 
 test('a skipped test fails the check in CI only', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0, { skipped: 1 }) };
-  expect(await check(tools, 'true', '')).toMatchObject({
-    code: 1,
-    lines: [FAILED_TESTS, 'tests: 26 passed, 2 failed'],
-  });
-  expect(await check(tools)).toMatchObject({
-    code: 0,
-    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
-  });
+  const inCi = await check(tools, 'true', '');
+  expect(inCi.outcome).toEqual([1, FAILED_TESTS, 'tests: 26 passed, 2 failed']);
+  expect((await check(tools)).outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
 });
 
 test('a missing requests-oauthlib fails the check in CI', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
-    code: 1,
-    lines: ['Failed: programs and build.', 'tests: 26 passed, 0 failed'],
-  });
+  const { outcome } = await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true');
+  expect(outcome).toEqual([1, 'Failed: programs and build.', 'tests: 26 passed, 0 failed']);
 });
