@@ -23,8 +23,8 @@ import { useFixture } from '../../support/fixtures.ts';
 export const IDLE_SECONDS = 600;
 
 export interface BrowserAppOptions {
-  readonly serviceOrigin: string;
-  readonly redis: RedisClient;
+  /** Another service than the small one. */
+  readonly serviceOrigin?: string;
   readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
   /** Most connections to the service, which decide the number of pages in flight. */
@@ -40,20 +40,26 @@ export interface BrowserAppOptions {
 const silent = createLog('silent');
 const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
 
-/** The workspace browser alone. A request names its session in `X-Test-Session`. */
-async function startBrowserApp(options: BrowserAppOptions) {
-  const { redis, now = Date.now, timeoutSeconds = 10 } = options;
+/** A small service, and the workspace browser in front of it. A request names its session in `X-Test-Session`. */
+export async function startWithService(
+  redis: RedisClient,
+  items: readonly unknown[],
+  intercept?: Interception,
+  options: BrowserAppOptions = {},
+) {
+  const { now = Date.now, timeoutSeconds = 10 } = options;
+  const service = await startSmallService(items, intercept);
   const tokens = options.tokens ?? {
     accessToken: async () => 'access-token',
     tokenAfterUnauthorized: async () => 'access-token',
   };
-  const service = new ConnectionPool({
-    origin: options.serviceOrigin,
+  const pool = new ConnectionPool({
+    origin: options.serviceOrigin ?? service.origin,
     connections: options.connections ?? 8,
     timeoutMs: timeoutSeconds * 1_000,
   });
   const lists = createWorkspaces({
-    service,
+    service: pool,
     tokens,
     sessions: { read: (id) => Promise.resolve(options.hasEnded?.() === true ? null : toSession(id)) },
     redis,
@@ -95,10 +101,16 @@ async function startBrowserApp(options: BrowserAppOptions) {
   return {
     server,
     redis,
+    service,
+    /** Requests a page and expects a status. */
+    async get(path: string, status: number, session = 'session-a') {
+      return request(server).get(path).set('x-test-session', session).expect(status);
+    },
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
-      await service.destroy();
+      await pool.destroy();
+      await service[Symbol.asyncDispose]();
     },
   };
 }
@@ -131,34 +143,8 @@ export function withEmptyRedis() {
   beforeEach(async () => {
     await own.redis.flushall();
   });
-  return async (
-    items: readonly unknown[],
-    intercept?: Interception,
-    options: Partial<BrowserAppOptions> = {},
-  ) => startWithService(own.redis, items, intercept, options);
-}
-
-/** A small service, and the workspace browser in front of it. */
-export async function startWithService(
-  redis: RedisClient,
-  items: readonly unknown[],
-  intercept?: Interception,
-  options: Partial<BrowserAppOptions> = {},
-) {
-  const service = await startSmallService(items, intercept);
-  const app = await startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
-  return {
-    ...app,
-    service,
-    /** Requests a page and expects a status. */
-    async get(path: string, status: number, session = 'session-a') {
-      return request(app.server).get(path).set('x-test-session', session).expect(status);
-    },
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
+  return async (items: readonly unknown[], intercept?: Interception, options?: BrowserAppOptions) =>
+    startWithService(own.redis, items, intercept, options);
 }
 
 /** The names of the workspaces on a page, in order. */

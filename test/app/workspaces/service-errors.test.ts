@@ -15,7 +15,7 @@ const start = withEmptyRedis();
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);
 
 /** The response to `GET /workspaces` in front of a service that responds like this. */
-async function responseWith(intercept: Interception, options: Partial<BrowserAppOptions> = {}) {
+async function responseWith(intercept: Interception, options: BrowserAppOptions = {}) {
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
   await using app = await start(workspaces(137), intercept, { onFailure, ...options });
