@@ -27,7 +27,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
  */
 const NODE_INDEPENDENT = [
   '/test/browser/(?!export|sign-in-and-out)',
-  '/test/project/deploy/(?!tls|front-rules)',
+  '/test/project/deploy/(?!tls|reverse-proxy-rules)',
   '/test/unit/browser/',
 ];
 

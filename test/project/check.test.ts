@@ -92,7 +92,12 @@ describe('a check that finds nothing', () => {
       args.flatMap((arg) => (arg.startsWith('--testPathIgnorePatterns=') ? [arg.slice(25)] : []));
     expect(ignored(all)).toEqual([]);
     const isRun = (path: string) => !ignored(others).some((pattern) => new RegExp(pattern).test(path));
-    const run = ['app/http/shutdown', 'app/oauth/login', 'project/deploy/tls', 'project/deploy/front-rules'];
+    const run = [
+      'app/http/shutdown',
+      'app/oauth/login',
+      'project/deploy/tls',
+      'project/deploy/reverse-proxy-rules',
+    ];
     const left = ['project/deploy/alerts', 'browser/views', 'unit/browser/counts'];
     const known = [...run, 'browser/export', ...left];
     expect(known.filter((name) => isRun(`/test/${name}.test.ts`))).toEqual([...run, 'browser/export']);

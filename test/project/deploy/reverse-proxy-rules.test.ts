@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
-// Hostile requests to the reverse proxies and load balancers as deploy/ configures them.
+// Hostile requests to the reverse proxies and the load balancer, as deploy/ configures them.
 
 const SECRET = 'c0de-that-no-log-may-have';
 
