@@ -14,6 +14,7 @@ beforeEach(async () => {
 
 describe('a target that servers read in different ways never reaches the service', () => {
   const V1 = '/api/public/v1';
+  const AUTH = `${V1}/authorization`;
   const cases: [flaw: string, target: string, status: number][] = [
     ['CVE-2021-21321 fastify-reply-from: dot segments lead out of the prefix', `${V1}/../../secret`, 400],
     ['CVE-2021-21322 fastify-http-proxy: encoded dot segments lead out', `${V1}/%2e%2e/secret`, 400],
@@ -21,30 +22,14 @@ describe('a target that servers read in different ways never reaches the service
     ['CVE-2026-48020 Traefik: a dot segment behind the prefix leads to another route', `${V1}/..%2F`, 400],
     ['CVE-2021-41773 Apache httpd: half and twice encoded dots', `${V1}/.%%32%65/secret`, 400],
     ['CVE-2019-9901 Envoy: paths are matched before they are normalised', '/api/./public/v1/things', 400],
-    [
-      'CVE-2021-29492 Envoy: encoded slashes hide a path from its rule',
-      `${V1}/authorization%2Foauth2%5Ctoken`,
-      404,
-    ],
+    ['CVE-2021-29492 Envoy: encoded slashes hide a path from its rule', `${AUTH}%2Foauth2%5Ctoken`, 404],
     ['CVE-2026-3872 Keycloak: “..;” is a dot segment only to the service', `${V1}/..;/secret`, 400],
     ['CVE-2021-32779 Envoy: a fragment hides the end of the path', `${V1}/secret#/things`, 400],
     ['CVE-2023-45539 HAProxy: a fragment counts as a part of the path', '/api/secret#/api/public/v1/', 400],
-    ['CVE-2026-41059 oauth2-proxy: a fragment widens a rule', `${V1}/authorization/oauth2/#/x`, 400],
-    [
-      'CVE-2025-54576 oauth2-proxy: the query matches a rule for paths',
-      `${V1}/authorization/oauth2?${V1}/things`,
-      404,
-    ],
-    [
-      'CVE-2022-35949 undici: a path with two slashes names another host',
-      '/api//127.0.0.1:1/public/v1/',
-      400,
-    ],
-    [
-      'fast-proxy#42 fast-proxy: an absolute target names another host',
-      'http://127.0.0.1:1/api/public/v1/',
-      400,
-    ],
+    ['CVE-2026-41059 oauth2-proxy: a fragment widens a rule', `${AUTH}/oauth2/#/x`, 400],
+    ['CVE-2025-54576 oauth2-proxy: the query matches a rule for paths', `${AUTH}/oauth2?${V1}/things`, 404],
+    ['CVE-2022-35949 undici: a path with two slashes names another host', '/api//127.0.0.1:1/', 400],
+    ['fast-proxy#42 fast-proxy: an absolute target names another host', `http://127.0.0.1:1${V1}/`, 400],
     ['CVE-2023-25690 Apache httpd: an encoded line break splits the request', `${V1}/a%0d%0aX:%20y`, 400],
     ['CVE-2018-12116 Node.js: letters beyond ASCII become line breaks', `${V1}/\u010d\u010aX`, 400],
   ];

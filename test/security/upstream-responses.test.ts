@@ -76,33 +76,24 @@ describe('an unexpected second response reaches no client', () => {
 });
 
 describe('an ambiguous response is service_unreachable, and its connection closes', () => {
-  const head = (...fields: string[]) => `HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`;
   const LENGTH = 'Content-Length: 5';
-  const cases: [flaw: string, bytes: string][] = [
+  const cases: [flaw: string, fields: string[], body?: string][] = [
     [
       'CVE-2019-20445 Netty: Content-Length beside Transfer-Encoding',
-      `${head(LENGTH, CHUNKED)}5\r\nhello\r\n0\r\n\r\n`,
+      [LENGTH, CHUNKED],
+      '5\r\nhello\r\n0\r\n\r\n',
     ],
-    ['CVE-2019-20444 Netty: a field without a colon', `${head('Content-Length', LENGTH)}hello`],
-    ['CVE-2019-16869 Netty: a space before the colon', `${head('Transfer-Encoding : chunked', LENGTH)}hello`],
-    ['CVE-2023-47627 aiohttp: a Content-Length with a sign', `${head('Content-Length: +5')}hello`],
-    ['CVE-2022-37436 Apache httpd: a field that cuts the head short', `${head('X-A: b\0c', LENGTH)}hello`],
-    [
-      'CVE-2023-38709 Apache httpd: a bare LF splits the head',
-      `${head(`X-A: b\nSet-Cookie: a=b`, LENGTH)}hello`,
-    ],
-    [
-      'CVE-2024-24795 Apache httpd: a bare CR splits the head',
-      `${head(`X-A: b\rSet-Cookie: a=b`, LENGTH)}hello`,
-    ],
-    [
-      'CVE-2023-38039 curl: a head of any size fills the memory',
-      `${head(`X-A: ${'a'.repeat(65_536)}`, LENGTH)}hello`,
-    ],
+    ['CVE-2019-20444 Netty: a field without a colon', ['Content-Length', LENGTH]],
+    ['CVE-2019-16869 Netty: a space before the colon', ['Transfer-Encoding : chunked', LENGTH]],
+    ['CVE-2023-47627 aiohttp: a Content-Length with a sign', ['Content-Length: +5']],
+    ['CVE-2022-37436 Apache httpd: a field that cuts the head short', ['X-A: b\0c', LENGTH]],
+    ['CVE-2023-38709 Apache httpd: a bare LF splits the head', ['X-A: b\nSet-Cookie: a=b', LENGTH]],
+    ['CVE-2024-24795 Apache httpd: a bare CR splits the head', ['X-A: b\rSet-Cookie: a=b', LENGTH]],
+    ['CVE-2023-38039 curl: a head of any size fills the memory', [`X-A: ${'a'.repeat(65_536)}`, LENGTH]],
   ];
 
-  test.each(cases)('%s', async (_flaw, bytes) => {
-    respondToFirstWith(bytes + ok('stolen'));
+  test.each(cases)('%s', async (_flaw, fields, body = 'hello') => {
+    respondToFirstWith(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n${body}${ok('stolen')}`);
     const text = await responseTo('a');
     expect(statusesOf(text)).toEqual([502]);
     expect(text).toContain('"service_unreachable"');
@@ -139,20 +130,6 @@ test('CVE-2019-17567 Apache httpd: after a refused upgrade no request is checked
   client.socket.end(behind);
   await client.over;
   expect(service.requests).toHaveLength(1);
-});
-
-test('a 304 ends with its head, also with the Content-Length of its 200 (RFC 9110 §8.6)', async () => {
-  respondToFirstWith('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
-  const text = await responseTo('a');
-  expect(statusesOf(text)).toEqual([304]);
-  expect(text).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
-});
-
-test('a 204 has no Content-Length (RFC 9110 §8.6), also where the service sends one', async () => {
-  respondToFirstWith('HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n');
-  const text = await responseTo('a');
-  expect(statusesOf(text)).toEqual([204]);
-  expect(text).not.toMatch(/\r\ncontent-length:/i);
 });
 
 test('CVE-2022-0711 HAProxy: a response with Set-Cookie2 never ends', async () => {

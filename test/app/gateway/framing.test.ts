@@ -200,19 +200,14 @@ const HEADS: Refusal[] = [
 const LARGE_HEADS: Refusal[] = [
   ['101 fields', () => get(...fields(98)), 431, 'problem'],
   [
-    '2,500 fields that hide a Content-Length',
+    '2,500 fields that hide a length',
     () => post(...fields(2_496), `Content-Length: ${hidden().length}`),
     431,
     'problem',
   ],
   ['2,500 fields and two Hosts', () => get(...fields(2_496), 'Host: y'), 431, 'problem'],
   ['a head of more than 16 KiB', () => get(`A: ${'b'.repeat(17_000)}`), 431, 'bare'],
-  [
-    'a target of more than 16 KiB',
-    () => head(`GET {path}?${'b'.repeat(17_000)} HTTP/1.1`, 'Host: x'),
-    431,
-    'bare',
-  ],
+  ['a target of more than 16 KiB', () => get().replace(' HTTP', `?${'b'.repeat(17_000)} HTTP`), 431, 'bare'],
 ];
 
 describe.each([

@@ -51,13 +51,12 @@ describe('the gateway responds with a problem', () => {
     expect(response.status).toBe(status);
   };
 
-  test('without a cookie', async () => {
-    const response = await api().get(PATH).expect(problem(401, 'sign_in_required'));
+  test.each([
+    ['without a cookie', () => ({})],
+    ['for a cookie with another signature', () => ({ cookie: `${cookie}x` })],
+  ])('%s', async (_what, toHeaders) => {
+    const response = await api().get(PATH).set(toHeaders()).expect(problem(401, 'sign_in_required'));
     expect(response.body.loginUrl).toBe('/auth/login');
-  });
-
-  test('for a cookie that is not signed by us', async () => {
-    await api().get(PATH).set('cookie', `${cookie}x`).expect(problem(401, 'sign_in_required'));
   });
 
   test('for a session that has ended', async () => {
@@ -69,9 +68,8 @@ describe('the gateway responds with a problem', () => {
   });
 
   test('for a path outside the API', async () => {
-    await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
-    await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
-    await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    for (const path of ['/api/other', '/api', TOKEN_PATH])
+      await api().get(path).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     expect(testApp.serviceRequests).toEqual([]);
   });
 

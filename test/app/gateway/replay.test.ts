@@ -180,34 +180,26 @@ describe.each([
 });
 
 describe('Server-Timing', () => {
-  /** Returns the field without its times. */
-  async function serverTiming(method = 'GET', body = ''): Promise<string> {
-    const framing = body === '' ? [] : [`Content-Length: ${body.length}`];
-    const { fields } = await raw.send(`${method} ${PATH}`, framing, body);
+  const REFRESHED_TIMING = 'session;dur, token;dur;desc=refreshed, service;dur';
+
+  test.each<[what: string, responses: object, body: string, timing: string]>([
+    ['an ordinary request', { toOldToken: ok('done') }, '', 'session;dur, token;dur, service;dur'],
+    ['a repeated request', {}, '', `${REFRESHED_TIMING};desc=replayed`],
+    ['a request with too large a body to be repeated', {}, 'x'.repeat(70_000), REFRESHED_TIMING],
+    ['a failed refresh', { atTokenEndpoint: respond('503 Busy') }, '', 'session;dur, token;dur, service;dur'],
+  ])('of %s says which parts the gateway refreshed and repeated', async (_what, others, body, timing) => {
+    Object.assign(responses, others);
+    expect(await serverTiming(body)).toBe(timing);
+  });
+
+  test('of a request with an expired token says that the gateway refreshed it', async () => {
+    await raw.createSession({ expiresAt: 0 });
+    expect(await serverTiming()).toBe(REFRESHED_TIMING);
+  });
+
+  /** Sends a request. Returns the field without its times. */
+  async function serverTiming(body = ''): Promise<string> {
+    const { fields } = await raw.send(`POST ${PATH}`, [`Content-Length: ${body.length}`], body);
     return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');
   }
-
-  test('of an ordinary request has only times', async () => {
-    responses.toOldToken = ok('done');
-    expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
-  });
-
-  test('says that the gateway refreshed an expired token', async () => {
-    await raw.createSession({ expiresAt: 0 });
-    expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur');
-  });
-
-  test('says that the gateway repeated a request with a new token', async () => {
-    expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur;desc=replayed');
-  });
-
-  test('says only that the gateway refreshed the token where the body was too large to be repeated', async () => {
-    const timing = await serverTiming('POST', 'x'.repeat(70_000));
-    expect(timing).toBe('session;dur, token;dur;desc=refreshed, service;dur');
-  });
-
-  test('does not mention a refresh that failed', async () => {
-    responses.atTokenEndpoint = respond('503 Busy');
-    expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
-  });
 });
