@@ -42,19 +42,13 @@ describe('each byte that Node accepts reaches the service', () => {
 
 describe('undici accepts', () => {
   const heads: [what: string, method: string, fields: string[], rest: string][] = [
-    ['a GET with a body', 'GET', ['Content-Length: 2'], 'ab'],
     ['a GET with an empty body', 'GET', ['Content-Length: 0'], ''],
-    ['a HEAD with a body', 'HEAD', ['Content-Length: 2'], 'ab'],
     ['a length with leading zeros', 'POST', ['Content-Length: 0002'], 'ab'],
-    ['a chunked body without chunks', 'POST', ['Transfer-Encoding: chunked'], '0\r\n\r\n'],
-    ['trailers', 'POST', ['Transfer-Encoding: chunked', 'Trailer: X-T'], '1\r\na\r\n0\r\nX-T: 1\r\n\r\n'],
     ['Keep-Alive', 'GET', ['Keep-Alive: timeout=5, max=9'], ''],
     ['TE', 'GET', ['TE: trailers'], ''],
     ['Upgrade', 'GET', ['Upgrade: h2c'], ''],
     ['Expect', 'POST', ['Expect: 100-continue', 'Content-Length: 2'], 'ab'],
-    ['an unusual method', 'M-SEARCH', [], ''],
     ['a QUERY', 'QUERY', ['Content-Length: 2'], 'ab'],
-    ['an empty field', 'GET', ['X-Empty:'], ''],
     ['a name like a hop-by-hop header’s', 'GET', ['Keep_Alive: 1', 'Transfer.Encoding: x'], ''],
   ];
 

@@ -9,6 +9,10 @@ import { useTestApp } from '../../support/fixtures.ts';
 
 const HIDDEN = '/api/public/v1/hidden';
 const CRLF = '\r\n';
+const TARGETS = [
+  ['an API request', API],
+  ['a page', '/'],
+] as const;
 
 const TIMING = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+\r\n/i;
 
@@ -210,10 +214,7 @@ const LARGE_HEADS: Refusal[] = [
   ['a target of more than 16 KiB', () => get().replace(' HTTP', `?${'b'.repeat(17_000)} HTTP`), 431, 'bare'],
 ];
 
-describe.each([
-  ['an API request', API],
-  ['a page', '/'],
-])('%s whose head has', (_what, path) => {
+describe.each(TARGETS)('%s whose head has', (_what, path) => {
   test.each([...HEADS, ...LARGE_HEADS])('%s is refused, and nothing behind it is read', async (...fault) => {
     const [, toText, status, form] = fault;
     await expectRefused(
@@ -279,10 +280,7 @@ test('a malformed chunk during an upstream request aborts that request', async (
   expect(client.text()).toMatch(/^HTTP\/1.1 400 /);
 });
 
-test.each([
-  ['an API request', API],
-  ['a page', '/'],
-])(
+test.each(TARGETS)(
   '%s with an empty Transfer-Encoding has no body, and bytes behind it close the connection',
   async (_what, path) => {
     const request = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;

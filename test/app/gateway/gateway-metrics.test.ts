@@ -10,6 +10,9 @@ afterEach(() => {
   metrics.testApp.intercept = () => false;
 });
 
+/** The series that counts responses of the service with this status. */
+const responses = (status: string, caller = 'gateway') =>
+  `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
 const send = async (cookie: string, init: RequestInit = {}) => {
   const headers = { cookie, 'x-requested-with': 'test' };
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
@@ -27,18 +30,16 @@ test('the metrics count requests and their durations by method and class of stat
   await expectCount(series('count', 'route="/api/*",method="PATCH",status="5xx"'), 1);
   expect(await valueOf(series('bucket', `le="+Inf",${put}`))).toBe(2);
   expect(await valueOf(series('sum', put))).toBeGreaterThan(0);
-  const service = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="5xx"}';
-  await expectCount(service, 1);
+  await expectCount(responses('5xx'), 1);
 });
 
 test('a request without a response of the service counts as none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
-  const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
-  const before = await valueOf(none);
+  const before = await valueOf(responses('none'));
   testApp.intercept = (req) => Boolean(req.socket.destroy());
   await send(cookie);
-  await expectCount(none, before + 1);
+  await expectCount(responses('none'), before + 1);
 });
 
 describe('a client that disconnects', () => {
@@ -66,21 +67,19 @@ describe('a client that disconnects', () => {
     ['while the service responds to a page', 'pages', '/workspaces', () => ({})],
   ])('%s counts as aborted, not as a failure of the service', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.createSession();
-    const series = (status: string) =>
-      `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
-    const [left, none] = [await metrics.valueOf(series('aborted')), await metrics.valueOf(series('none'))];
+    const { expectCount, valueOf } = metrics;
+    const [ofAborted, ofNone] = [responses('aborted', caller), responses('none', caller)];
+    const [aborted, none] = [await valueOf(ofAborted), await valueOf(ofNone)];
     await leave(path, init(), cookie);
-    await metrics.expectCount(series('aborted'), left + 1);
-    expect(await metrics.valueOf(series('none'))).toBe(none);
+    await expectCount(ofAborted, aborted + 1);
+    expect(await valueOf(ofNone)).toBe(none);
   });
 });
 
 test('a repeated request counts by the response to its second try', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
-  const series = (status: string) =>
-    `cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="${status}"}`;
-  const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
+  const [refused, none] = [await valueOf(responses('4xx')), await valueOf(responses('none'))];
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') === true)
       return Boolean(res.end('{"access_token":"new","expires_in":900}'));
@@ -88,8 +87,8 @@ test('a repeated request counts by the response to its second try', async () => 
     return Boolean(res.writeHead(401).end());
   };
   await send(cookie);
-  await expectCount(series('none'), none + 1);
-  expect(await valueOf(series('4xx'))).toBe(refused);
+  await expectCount(responses('none'), none + 1);
+  expect(await valueOf(responses('4xx'))).toBe(refused);
 });
 
 test('the metrics count problems of the gateway by their code', async () => {

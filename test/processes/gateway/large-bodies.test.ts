@@ -79,28 +79,28 @@ describe('the gateway forwards a body of 1 GiB unchanged in constant memory', ()
 });
 
 describe('the gateway pauses', () => {
-  test('the service until the client reads on', async () => {
+  /** Expects that the sender stops until the other side reads on, and that the process does not grow. */
+  async function expectPause(progress: { sent: number }, transfer: (goOn: Promise<void>) => Promise<void>) {
     const { promise: goOn, resolve } = createDeferred<void>();
     const growth = await growthDuring(async () => {
-      service.progress.sent = 0;
-      const done = download(url, cookie, 256 * MIB, goOn);
-      expect(await stopped(() => service.progress.sent)).toBeLessThan(SOCKET_BUFFERS);
-      resolve();
-      await done;
-    });
-    expect(growth).toBeLessThan(GROWTH);
-  });
-
-  test('the client until the service reads on', async () => {
-    const { promise: goOn, resolve } = createDeferred<void>();
-    service.goOn = goOn;
-    const progress = { sent: 0 };
-    const growth = await growthDuring(async () => {
-      const done = upload(url, cookie, 256 * MIB, progress);
+      progress.sent = 0;
+      const done = transfer(goOn);
       expect(await stopped(() => progress.sent)).toBeLessThan(SOCKET_BUFFERS);
       resolve();
       await done;
     });
     expect(growth).toBeLessThan(GROWTH);
+  }
+
+  test('the service until the client reads on', async () => {
+    await expectPause(service.progress, async (goOn) => download(url, cookie, 256 * MIB, goOn));
+  });
+
+  test('the client until the service reads on', async () => {
+    const progress = { sent: 0 };
+    await expectPause(progress, async (goOn) => {
+      service.goOn = goOn;
+      await upload(url, cookie, 256 * MIB, progress);
+    });
   });
 });

@@ -103,12 +103,6 @@ describe('a request that waits for a connection', () => {
     expect(limits.acquire('a').waitForConnection(1_000)).toBeNull();
   });
 
-  test('does not wait for another session', () => {
-    const limits = createLimits();
-    expect(limits.acquire('a').waitForConnection(1_000)).toBeNull();
-    expect(limits.acquire('b').waitForConnection(1_000)).toBeNull();
-  });
-
   test('gets one of half of what other sessions leave, so that one more session always gets one', () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 16 });
     const acquired = ['a', 'b', 'c', 'd', 'e'].map((session) => {
