@@ -11,19 +11,19 @@ const transactionSchema = z.object({
   /** PKCE code verifier (RFC 7636 §4.1). */
   verifier: z.string(),
   returnTo: z.string(),
-  /** Hash of the cookie of the browser that started it. */
+  /** Hash of the cookie that binds it to the browser. */
   browser: z.string(),
-  /** Session id of the browser at its start. A strict cookie is not sent when the service redirects back. */
+  /** Session id in the cookie at its start. A browser does not send a strict cookie when the service redirects back. */
   previousSession: z.string().optional(),
 });
 
-/** What is kept of a sign-in between login and callback. */
+/** The state of a sign-in between login and callback. */
 export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**
  * Keeps sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. One cookie binds all
- * transactions of a browser to it (RFC 9700 §4.7.1). So tabs can sign in side by side and cookies don't pile up. Rejects with
- * StoreUnavailableError while Redis is away or full.
+ * transactions of a browser to it (RFC 9700 §4.7.1). So tabs can sign in side by side, and cookies do not accumulate. Rejects
+ * with StoreUnavailableError while Redis is down or full.
  */
 export function createSignInTransactions(deps: {
   readonly redis: RedisClient;
@@ -35,7 +35,7 @@ export function createSignInTransactions(deps: {
   const cookiePrefix = deps.https ? '__Host-Http-cloakroom-signin-' : 'cloakroom-signin-';
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
-  /** Nearly always one. A browser gets several where it starts the first sign-ins in several tabs at once. */
+  /** Usually one. A browser gets several where it starts its first sign-ins in several tabs at once. */
   const browserCookies = (cookieHeader: string | undefined): [name: string, value: string][] =>
     Object.entries(parse(cookieHeader ?? '')).flatMap(([name, value = '']) =>
       name.startsWith(cookiePrefix) && /^[\w-]{43}$/.test(value) ? [[name, value]] : [],
@@ -65,9 +65,10 @@ export function createSignInTransactions(deps: {
       if (browsers.length === 0) return null;
       const key = keyOf(state);
       const encrypted = await fromStore(redis.getdel(key));
-      const opened = encrypted === null ? null : encryption.decrypt(encrypted, state, key);
-      if (opened === null) return null;
-      const transaction = transactionSchema.parse(JSON.parse(opened.text));
+      const decrypted = encrypted === null ? null : encryption.decrypt(encrypted, state, key);
+      if (decrypted === null) return null;
+      const { data: transaction } = transactionSchema.safeParse(JSON.parse(decrypted.text));
+      if (transaction === undefined) return null; // started by another version
       return browsers.includes(transaction.browser) ? transaction : null;
     },
   };

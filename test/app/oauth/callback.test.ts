@@ -3,6 +3,7 @@ import request from 'supertest';
 import { endPreviousSession } from '../../../src/oauth/callback.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { createSessionEvents } from '../../../src/session/events.ts';
+import { hashId } from '../../../src/session/store.ts';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -158,6 +159,13 @@ describe('a callback', () => {
     await openCallback(other, { state, error: 'access_denied' });
     expect((await openCallback(other, { state, code: 'x' })).status).toBe(400);
     expect(tokenRequests(testApp)).toHaveLength(1);
+  });
+
+  test('of a sign-in that another version of Cloakroom started is a 400 page', async () => {
+    const { browser, state } = await startSignIn(testApp);
+    const [key = ''] = await testApp.redis.keys(`cloakroom:signin:${hashId(state)}`);
+    await testApp.redis.set(key, testApp.services.encryption.encrypt('{}', state, key), 'KEEPTTL');
+    expect((await openCallback(browser, { state, code: 'x' })).status).toBe(400);
   });
 
   test('in another browser than that of the sign-in is refused', async () => {
