@@ -56,10 +56,10 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Longer than any session, and still a valid time when added to the clock. */
+/** Longer than any session. Added to the clock, it is still a valid time. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Larger than any real token response, small enough that a hostile one can't exhaust memory. */
+/** Larger than any real token response, and small enough that a hostile one can't exhaust memory. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Error codes of the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
@@ -111,7 +111,7 @@ export function createOAuthClient(options: {
     );
     configuration.timeout = timeoutSeconds;
     if (fetchToken !== undefined) configuration[openid.customFetch] = fetchToken;
-    // The configuration has checked the origin: http only on a loopback host or by explicit choice.
+    // The configuration allows http only on a loopback host or with ALLOW_INSECURE_SERVICE.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
     if (serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
@@ -138,13 +138,13 @@ export function createOAuthClient(options: {
     const sentAt = performance.now();
     // The lifetime counts from before the request, so that a slow response shortens it.
     const issuedAt = options.now();
-    const record = (outcome: TokenEndpointOutcome) => {
+    const countOutcome = (outcome: TokenEndpointOutcome) => {
       if (isRequested) options.metrics?.tokenRequest(grantType, outcome, performance.now() - sentAt);
     };
     try {
       const scopes = before?.scopes ?? options.scopes.split(' ');
       const grant = toGrant(await send(configuration), issuedAt, scopes, before?.refreshToken);
-      record('granted');
+      countOutcome('granted');
       return grant;
     } catch (cause) {
       if (isDeclined) throw new NotSentError('the token request was not sent', { cause });
@@ -152,7 +152,7 @@ export function createOAuthClient(options: {
         throw new InvalidAuthorizationResponseError('no authorization response of the service', { cause });
       const isOAuthError = cause instanceof openid.ResponseBodyError;
       const error = isOAuthError ? new OAuthError(cause.error) : new TokenEndpointError(cause);
-      record(toOutcome(error));
+      countOutcome(toOutcome(error));
       throw error;
     }
   };

@@ -6,14 +6,14 @@ import type { AuthDeps } from './routes.ts';
 
 /**
  * `POST /auth/logout`: ends the session for good, clears its cookie and what the browser stores (W3C Clear Site Data §3.1). A
- * fail-over of Redis right after the response can undo the end, because replication is asynchronous (docs/scaling.md).
+ * failover of Redis right after the response can undo the end, because replication is asynchronous (docs/scaling.md).
  */
 export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!passesCrossSiteCheck(req.method, req.headers, config.publicOrigin))
       throw new AppError('cross_site_request');
     const read = cookie.read(req.headers.cookie);
-    // End the session before clearing the cookie: while Redis is away, the response is 503 and the user is still signed in.
+    // End the session before clearing the cookie: while Redis is down, the response is 503 and the user is still signed in.
     const hadSession = read !== null && (await store.end(read.id).catch(stillSignedIn));
     if (read !== null && hadSession) sessionEvents.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());

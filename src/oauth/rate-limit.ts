@@ -12,16 +12,16 @@ import { settlesWithin } from '../promises.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
-/** Providers give a customer at most this much of IPv6 as a rule (RFC 6177), so that it all counts as one address. */
+/** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of it counts as one address. */
 const IPV6_PREFIX = 48;
-/** Above this part of its limit, an address counts as one with many sign-ins. */
+/** Above this part of its limit, an address has many sign-ins. */
 const MANY = 1 / 4;
 /**
- * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too, and both must fit into the two seconds
- * within which an outage gets its 503.
+ * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too. During an outage, both must fit into the
+ * two seconds within which the 503 is due.
  */
 const REDIS_TIMEOUT_MS = 200;
-/** 150 bytes each. */
+/** Each takes 150 bytes. */
 const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
@@ -62,7 +62,7 @@ export function createSignInLimit(deps: {
     standardHeaders: false,
     handler(req, res, next) {
       const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
-      // Once for an address and a window.
+      // Logged once for an address and a window.
       if (used === limit + 1)
         log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-in limit reached');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();

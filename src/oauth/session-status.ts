@@ -45,7 +45,7 @@ function respondWith(
       }
       if (read?.usesFirstKey === false) res.append('Set-Cookie', cookie.write(read.id));
       const { record } = found.session;
-      // Browsers' clocks are wrong. With the Date of the same clock, a page can compute how much time is left.
+      // A browser's clock may be wrong. With the Date of the same clock, a page can compute how much time is left.
       res.set('Date', new Date(now()).toUTCString());
       res.json({
         signedIn: true,

@@ -41,7 +41,7 @@ export interface OwnEntry {
 
 export type RefreshJournal = ReturnType<typeof createRefreshJournal>;
 
-/** The first word of an entry names its refresh. That of another is left alone. */
+/** Runs `then` if the entry is still that of this refresh, whose id is its first word. */
 const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
   if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
@@ -99,7 +99,7 @@ export function createRefreshJournal(deps: {
       const entry = { grant: hashGrant(session), state: 'open', startedAt: now() } as const;
       if (!(await lock.setIfHeld(key, toText(refreshId, entry), idleSeconds))) return null;
       const beat = () => {
-        // While Redis is away a heartbeat is lost; the next one may arrive.
+        // While Redis is down a heartbeat is lost; the next one may arrive.
         redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, entry)).catch(() => {});
       };
       const beating = setInterval(beat, HEARTBEAT_MS).unref();
@@ -121,9 +121,9 @@ export function createRefreshJournal(deps: {
 }
 
 /**
- * Returns the log fields about an earlier refresh. They distinguish two causes of its interruption. Where the next refresh
- * succeeds, the service had not processed it, or its refresh tokens can be used again. Where the next one gets `invalid_grant`,
- * the service had processed it, and no process got the tokens.
+ * Returns the log fields about an earlier refresh. They show why it was interrupted. Where the next refresh succeeds, the
+ * service had not processed it, or its refresh tokens can be used again. Where the next one gets `invalid_grant`, the service
+ * had processed it, and no process got the tokens.
  */
 export function attemptFields(earlier: JournalEntry | null) {
   if (earlier === null) return {};

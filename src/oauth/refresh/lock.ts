@@ -55,7 +55,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
     const known = lateGrants.get(key);
     const owners = known ?? new Map<string, number>();
     owners.set(owner, performance.now() + 2 * LOCK_MS);
-    if (known !== undefined) return; // one loop for a key, although an outage brings many owners
+    if (known !== undefined) return; // one loop for a key, although an outage causes many owners
     lateGrants.set(key, owners);
     while (owners.size > 0) {
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
@@ -69,7 +69,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
   };
 
   return {
-    /** Resolves with the lock. It may be taken by another process or, after a failed refresh, cool down for `ms`. */
+    /** Resolves with the lock, unless another process holds it, or it cools down for `ms` after a failed refresh. */
     async acquire(sessionId: string): Promise<LockReply> {
       const key = keyBesideSession(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
