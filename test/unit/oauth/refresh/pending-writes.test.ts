@@ -23,12 +23,16 @@ test('a write that ends leaves the pending write of a later refresh alone', asyn
   const store = { replace, peek } as SessionStore;
   const writes = createPendingWrites({ store, idleSeconds: 60, log: createLog('silent') });
 
-  await expect(writes.write(sessionWith('first'), sessionWith('second').record)).rejects.toThrow();
+  await expect(writes.write(sessionWith('first'), sessionWith('second').record)).rejects.toThrow(
+    StoreUnavailableError,
+  );
   const ended = writes.outcome('an-id');
   isDown = false;
   await writes.retry('an-id'); // a request stores the grant before the next try in the background
   isDown = true;
-  await expect(writes.write(sessionWith('second'), sessionWith('third').record)).rejects.toThrow();
+  await expect(writes.write(sessionWith('second'), sessionWith('third').record)).rejects.toThrow(
+    StoreUnavailableError,
+  );
   isDown = false;
   expect(await ended).toBe(true);
   expect(await writes.retry('an-id')).toMatchObject({ accessToken: 'third' });
