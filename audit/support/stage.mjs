@@ -10,7 +10,7 @@ import { nodeCommand, startProcess } from '../../bench/support/start-process.mjs
 import { startStore } from '../../bench/support/store.mjs';
 import { startChromium } from '../../scripts/chromium.mjs';
 import { signIn } from '../../scripts/running-demo.mjs';
-import { writeNginxConf } from '../../test/support/fronts/nginx-conf.mjs';
+import { writeNginxConf } from '../../test/support/reverse-proxies/nginx-conf.mjs';
 import { errorsIn } from './own-log.mjs';
 
 /** Ports are free: the audit has a network of its own. */

@@ -1,7 +1,7 @@
 import { useFixture } from '../../support/fixtures.ts';
-import { startCaddy } from '../../support/fronts/caddy.ts';
-import { createPlace } from '../../support/fronts/front.ts';
-import { startNginx } from '../../support/fronts/nginx.ts';
+import { startCaddy } from '../../support/reverse-proxies/caddy.ts';
+import { createPlace } from '../../support/reverse-proxies/reverse-proxy.ts';
+import { startNginx } from '../../support/reverse-proxies/nginx.ts';
 import { startTestApp } from '../../support/test-app.ts';
 
 /** The reverse proxies that end TLS, as deploy/ configures them. */

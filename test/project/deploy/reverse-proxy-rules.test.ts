@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { useFixture } from '../../support/fixtures.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { createFetch, openTls } from '../../support/fronts/front.ts';
+import { createFetch, openTls } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { startHaproxy } from '../../support/haproxy.mjs';
 import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';

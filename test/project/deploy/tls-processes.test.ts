@@ -3,7 +3,13 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { createCertificate } from '../../support/certificate.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { createFetch, createPlace, isUp, openTls, type Place } from '../../support/fronts/front.ts';
+import {
+  createFetch,
+  createPlace,
+  isUp,
+  openTls,
+  type Place,
+} from '../../support/reverse-proxies/reverse-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { valuesOf } from '../../support/raw-message.ts';
 import { last, ok, startRawService, type RawRequest, type RawService } from '../../support/raw-service.ts';

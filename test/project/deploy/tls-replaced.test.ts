@@ -4,7 +4,7 @@ import { startLoad, tally } from '../../support/fleet/requests.ts';
 import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
-import { createPlace } from '../../support/fronts/front.ts';
+import { createPlace } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { REVERSE_PROXIES } from './reverse-proxies.ts';
 

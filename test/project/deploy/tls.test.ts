@@ -9,7 +9,7 @@ import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH, MIB } from '../../support/constants.ts';
-import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts';
+import { createFetch, createPlace, openTls } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { passSignIn } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';

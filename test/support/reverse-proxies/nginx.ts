@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKeptProgram } from '../kept-program.mjs';
 import { eventually } from '../eventually.ts';
-import { isUp, type Front, type Place } from './front.ts';
+import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
 
 /**
  * nginx with that file, as its own configuration includes it on Debian: logs and compression are on there. It finds the
  * processes at `hosts` (`127.0.0.1:port`); resolves once it responses.
  */
-export async function startNginx(place: Place, hosts: readonly string[]): Promise<Front> {
+export async function startNginx(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-nginx-'));
   const at = (name: string) => join(folder, name);
   const command = await writeNginxConf(folder, place, hosts);

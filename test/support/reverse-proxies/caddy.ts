@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Certificate } from '../certificate.ts';
 import { startKeptProgram } from '../kept-program.mjs';
-import { isUp, type Front, type Place } from './front.ts';
+import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
 
 /** The very file that operators are given. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
 /** Caddy with that file as it is. It finds the processes at `hosts` (`127.0.0.1:port`); resolves once it responses. */
-export async function startCaddy(place: Place, hosts: readonly string[]): Promise<Front> {
+export async function startCaddy(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-caddy-'));
   const at = (name: string) => join(folder, name);
   const writeCertificate = async ({ cert, key }: Certificate) => {

@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** What ends TLS before Cloakroom: nginx or Caddy, as deploy/ sets them up, in a process of its own. */
-export interface Front extends AsyncDisposable {
+export interface ReverseProxy extends AsyncDisposable {
   /** All that it has logged so far: of calls, and of what went wrong. */
   logged(): Promise<string>;
   /** Does what docs/operations.md says is to be done before a process gets its SIGTERM; null puts it in again. */
