@@ -29,5 +29,5 @@ export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise
   });
 }
 
-/** The latest comes last. Jest runs `afterAll` in the order of definition, but a fixture may need the one before it to the end. */
+/** The fixtures in the order of their start. Disposal goes backwards, because a fixture may need an earlier one to its end. */
 const running: (AsyncDisposable | undefined)[] = [];

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { startKeptProgram } from './kept-program.mjs';
 
-/** The very file that operators are given. */
+/** The file that operators get. */
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
 /**
- * HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own, before three processes of Cloakroom. Resolves once it
- * answers; what it prints is its log, with a line for each call.
+ * Starts HAProxy with `deploy/haproxy.cfg` before three processes of Cloakroom, in a process of its own. Resolves once it
+ * responds. Its output is its log, with a line for each request.
  * @param {number} port
  * @param {readonly string[]} hosts `127.0.0.1:port`
  */

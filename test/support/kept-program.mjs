@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The shell ends the program when the pipe on its standard input closes: because we asked for it, or ended in any way. */
+/** The shell ends the program when the pipe on its standard input closes: on disposal, or when this process ends. */
 const KEEPER = `
   exec 3<&0
   "$@" </dev/null 3<&- 2>&1 &
@@ -14,13 +14,13 @@ const KEEPER = `
 const UP_WITHIN_MS = 30_000;
 
 /**
- * A foreign program in a process of its own.
+ * A program that is not of this project, in a process of its own.
  * @typedef {object} KeptProgram
- * @property {() => string} printed What it has printed so far, on either stream.
+ * @property {() => string} printed Its output so far, on both streams.
  */
 
 /**
- * Starts a program that ends with us, and resolves once `isUp` is true; rejects where it ends before.
+ * Starts a program that ends with this process. Resolves once `isUp` is true; rejects where it ends before.
  * @param {readonly [string, ...string[]]} command
  * @param {Readonly<Record<string, string>>} env
  * @param {() => Promise<boolean>} isUp

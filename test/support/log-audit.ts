@@ -7,13 +7,13 @@ import { isStandardErrorCode } from '../../src/oauth/client.ts';
 
 /** Set by scripts/jest.mjs, which searches the files there after all tests. Without it nothing is written. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
-/** Shorter secrets can't be told from other words. */
+/** Shorter secrets could be other words. */
 const SHORTEST = 8;
 const SHORTEST_SENT = 16;
 /** Bytes of each chunk that are searched: some bodies are a GiB. */
 const BODY_BYTES = 4_096;
 
-/** Read now, as a process may end after its test file. */
+/** Read at import, because a process may end after its test file. */
 const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();
@@ -59,12 +59,12 @@ export function watchService(req: IncomingMessage, res: ServerResponse): void {
   noteQuery(req.url ?? '');
   res.once('finish', () => noteQuery(String(res.getHeader('location') ?? '')));
   if (req.url?.endsWith('/oauth2/token') !== true) {
-    onTexts(req, 'emit', (name, chunk) => name === 'data' && noteBody(chunk));
+    beforeRun(req, 'emit', (name, chunk) => name === 'data' && noteBody(chunk));
     return;
   }
-  onTexts(req, 'emit', (name, chunk) => name === 'data' && noteForm(String(chunk)));
-  onTexts(res, 'write', noteTokens);
-  onTexts(res, 'end', noteTokens);
+  beforeRun(req, 'emit', (name, chunk) => name === 'data' && noteForm(String(chunk)));
+  beforeRun(res, 'write', noteTokens);
+  beforeRun(res, 'end', noteTokens);
 }
 
 /** Notes the value of a `Set-Cookie` field. */
@@ -104,17 +104,17 @@ function noteTokens(text: unknown): void {
     noteSecret(name, value);
 }
 
-/** Passes the arguments of each call of a method to `hear` first. */
-function onTexts<T extends string>(
+/** Passes the arguments of a method to `listener` before each run of the method. */
+function beforeRun<T extends string>(
   owner: Record<T, unknown> | object,
   method: T,
-  hear: (...args: unknown[]) => unknown,
+  listener: (...args: unknown[]) => unknown,
 ): void {
-  const call = Reflect.get(owner, method) as (...args: unknown[]) => unknown;
+  const run = Reflect.get(owner, method) as (...args: unknown[]) => unknown;
   Object.assign(owner, {
     [method]: (...args: unknown[]) => {
-      hear(...args);
-      return call.apply(owner, args);
+      listener(...args);
+      return run.apply(owner, args);
     },
   });
 }

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { eventually } from './eventually.ts';
 
-/** What a problem response of the gateway must say, and what its log line must. */
+/** The content of a problem response of the gateway, and of its log line. */
 export interface ExpectedProblem {
   readonly status: number;
   readonly code: string;

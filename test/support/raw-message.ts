@@ -1,14 +1,14 @@
-/** An HTTP/1.1 message as it stood on the wire. Text is Latin-1: a character a byte. */
+/** An HTTP/1.1 message as it was on the wire. Text is Latin-1: one character a byte. */
 export interface RawMessage {
   /** Request line or status line. */
   readonly start: string;
-  /** Header fields in their order, as they were spelt. */
+  /** Header fields in their order and spelling. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** What came behind the head, chunk sizes included. */
+  /** All bytes after the head, chunk sizes included. */
   readonly rest: Buffer;
 }
 
-/** Takes a message apart; null where its head is not whole yet. */
+/** Parses a message; null where its head is not whole yet. */
 export function readMessage(bytes: Buffer): RawMessage | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
@@ -25,7 +25,7 @@ export function valuesOf({ fields }: Pick<RawMessage, 'fields'>, name: string): 
   return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 }
 
-/** The fields but for those of these names, in lower case. */
+/** The fields except those of these names, in lower case. */
 export function without(
   { fields }: Pick<RawMessage, 'fields'>,
   names: readonly string[],
@@ -33,7 +33,7 @@ export function without(
   return fields.filter(([name]) => !names.includes(name.toLowerCase()));
 }
 
-/** A body in chunks, put together; null where its last chunk, or what follows it, has not come. */
+/** Decodes a chunked body; null where its last chunk or its trailer section is missing. */
 export function dechunk(rest: Buffer): Buffer | null {
   return readChunks(rest)?.body ?? null;
 }
@@ -43,7 +43,7 @@ export function bodyOf(message: RawMessage): Buffer | null {
   return readBody(message)?.body ?? null;
 }
 
-/** Reads the first request of these bytes, and counts how many it takes; null where it is not whole yet. */
+/** Parses the first request of these bytes. `length` is its number of bytes. Null where it is not whole yet. */
 export function readRequest(
   bytes: Buffer,
 ): (RawMessage & { readonly body: Buffer; readonly length: number }) | null {
@@ -73,7 +73,7 @@ function readChunks(rest: Buffer): FramedBody | null {
     const size = Number.parseInt(rest.subarray(at, lineEnd).toString('latin1'), 16);
     const begin = lineEnd + 2;
     if (size === 0) {
-      const end = rest.indexOf('\r\n\r\n', lineEnd); // behind the trailer fields, where there are any
+      const end = rest.indexOf('\r\n\r\n', lineEnd); // after the trailer section (RFC 9112 §7.1.2)
       return end < 0 ? null : { body: Buffer.concat(parts), length: end + 4 };
     }
     if (rest.length < begin + size + 2) return null;

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../src/http/request-context.ts';
 
-/** The context of a request of which nothing is known yet. */
+/** The context of a new request. */
 export const CONTEXT: RequestContext = {
   requestId: 'one',
   trace: null,

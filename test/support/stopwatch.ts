@@ -1,4 +1,4 @@
-/** How often the clock looks at the time, and the longest that it lets pass between two looks, ms. */
+/** How often a stopwatch reads the clock, and the longest time that it counts between two readings, in ms. */
 const TICK_MS = 10;
 const LONGEST_TICK_MS = 20;
 
@@ -13,15 +13,14 @@ function tick(): void {
   lookedAt = now;
 }
 
-/** Counts from now on until it is disposed of. */
+/** Counts from its start until its disposal. */
 export interface Stopwatch extends Disposable {
   ms(): number;
 }
 
 /**
- * Counts the time that this process has had, in ms. On a machine with cores to spare that is the time on the wall. Where others want
- * the cores, or a virtual machine stands still, a while in which nothing ran here counts for next to nothing: nothing of what is timed
- * got on then, either. So a test may hold an answer to the time it has in a contract, wherever it runs.
+ * Counts the time in which this process ran, in ms. On an idle machine that is elapsed time. While other processes have the
+ * cores, or a virtual machine is paused, it hardly counts. So a test can check a time limit of the contract on any machine.
  */
 export function startStopwatch(): Stopwatch {
   if (running++ === 0) {

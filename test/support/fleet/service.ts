@@ -150,7 +150,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Reads the form and puts it back. A refresh is so small that it comes in one piece. */
+/** Records the refresh token of a form, and puts the form back. A refresh is so small that it arrives in one chunk. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

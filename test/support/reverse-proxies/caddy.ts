@@ -8,10 +8,10 @@ import type { Certificate } from '../certificate.ts';
 import { startKeptProgram } from '../kept-program.mjs';
 import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
 
-/** The very file that operators are given. */
+/** The file that operators get. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
-/** Caddy with that file as it is. It finds the processes at `hosts` (`127.0.0.1:port`); resolves once it responses. */
+/** Starts Caddy with that file before the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
 export async function startCaddy(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-caddy-'));
   const at = (name: string) => join(folder, name);
@@ -21,7 +21,7 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
   };
   await writeCertificate(place.certificate);
   const env = {
-    HOME: folder, // where it keeps its state
+    HOME: folder, // it keeps its state there
     BIND: 'default_bind 127.0.0.1',
     HTTP_PORT: String(place.httpPort),
     HTTPS_PORT: String(place.httpsPort),
@@ -35,10 +35,10 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
   const program = await startKeptProgram(['caddy', 'run', ...config], env, async () => isUp(place));
   return {
     logged: async () => program.printed(),
-    async leaveOut() {}, // it checks, and so is told
+    async leaveOut() {}, // its health checks notice the draining process
     async changeCertificate(certificate) {
       await writeCertificate(certificate);
-      // With the same variables, since it reads the file anew.
+      // It reads the file again, with the same variables.
       await promisify(execFile)('caddy', ['reload', '--force', ...config], {
         env: { PATH: process.env['PATH'], ...env },
       });

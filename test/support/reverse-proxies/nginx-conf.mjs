@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The very file that operators are given. */
+/** The file that operators get. */
 const CONFIG = new URL('../../../deploy/nginx.conf', import.meta.url);
 
 /**
  * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it as Debian's does: logs
- * and compression are on there. Gives the command that runs it.
+ * and compression are on there. Returns the command that runs it.
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} place
  * @param {readonly string[]} hosts of the processes: `127.0.0.1:port`
@@ -21,7 +21,7 @@ export async function writeNginxConf(folder, place, hosts) {
   await writeFile(
     at('nginx.conf'),
     `
-      ${process.getuid?.() === 0 ? 'user root;' : ''} # whose folder it is
+      ${process.getuid?.() === 0 ? 'user root;' : ''} # the owner of the folder
       daemon off;
       worker_processes 1;
       pid ${at('nginx.pid')};
@@ -39,7 +39,7 @@ export async function writeNginxConf(folder, place, hosts) {
 }
 
 /**
- * Changes what the file says is to be changed, where it listens, and where it logs.
+ * Makes the changes that the comments of the file demand, and changes where it listens and logs.
  * @param {string} config
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string }} place

@@ -5,7 +5,7 @@ import { createCertificate, type Certificate } from '../certificate.ts';
 import { freePort } from '../fleet/free-port.ts';
 import { watch, type RawEnd } from '../raw-client.ts';
 
-/** Where a front listens, and what it shows there; known before it starts, since Cloakroom must know it. */
+/** Where a reverse proxy listens, and its certificate. Cloakroom needs the origin before the proxy starts. */
 export interface Place {
   readonly httpsPort: number;
   readonly httpPort: number;
@@ -14,17 +14,17 @@ export interface Place {
   readonly certificate: Certificate;
 }
 
-/** What ends TLS before Cloakroom: nginx or Caddy, as deploy/ sets them up, in a process of its own. */
+/** nginx or Caddy, which terminates TLS before Cloakroom as deploy/ sets it up, in a process of its own. */
 export interface ReverseProxy extends AsyncDisposable {
-  /** All that it has logged so far: of calls, and of what went wrong. */
+  /** Its log so far, of requests and of errors. */
   logged(): Promise<string>;
-  /** Does what docs/operations.md says is to be done before a process gets its SIGTERM; null puts it in again. */
+  /** Takes a process out before its SIGTERM, as docs/operations.md describes; null puts it in again. */
   leaveOut(host: string | null): Promise<void>;
-  /** Puts another certificate in the place of its own, and does what docs/operations.md says is to be done then. */
+  /** Replaces its certificate, and reloads it as docs/operations.md describes. */
   changeCertificate(certificate: Certificate): Promise<void>;
 }
 
-/** A place of its own on the loopback interface. */
+/** Reserves ports of the loopback interface, and creates a certificate. */
 export async function createPlace(): Promise<Place> {
   const [httpsPort, httpPort] = [await freePort(), await freePort()];
   return {
@@ -35,14 +35,14 @@ export async function createPlace(): Promise<Place> {
   };
 }
 
-/** A `fetch` that trusts this place's certificate, and no other. */
+/** Creates a `fetch` that trusts only this certificate. */
 export function createFetch({ certificate }: Place): typeof fetch {
   const dispatcher = new Agent({ connect: { ca: certificate.cert }, bodyTimeout: 10_000 });
   const send = async (url: URL | string, init?: RequestInit) => fetchWith(url, { ...init, dispatcher });
   return send as unknown as typeof fetch;
 }
 
-/** A connection over TLS on which a test writes requests byte by byte. */
+/** Opens a connection over TLS, on which a test writes requests byte by byte. */
 export async function openTls({ httpsPort, certificate }: Place): Promise<RawEnd> {
   const socket = connect({
     port: httpsPort,
@@ -56,7 +56,7 @@ export async function openTls({ httpsPort, certificate }: Place): Promise<RawEnd
   return end;
 }
 
-/** Whether a place responses over TLS: what started it has loaded its configuration. */
+/** Whether the reverse proxy accepts TLS connections. Then it has loaded its configuration. */
 export async function isUp(place: Place): Promise<boolean> {
   try {
     const end = await openTls(place);
