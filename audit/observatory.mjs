@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { runScanner } from './support/run-scanner.mjs';
 
 const PROCESS = fileURLToPath(new URL('observatory-process.mjs', import.meta.url));
-/** Pages that need a session are looked at with one. */
+/** The pages to scan, and whether they need a session. */
 const PAGES = [
   { path: '/', signedIn: false },
   { path: '/workspaces', signedIn: true },
@@ -10,7 +10,7 @@ const PAGES = [
 ];
 
 /**
- * Mozilla's HTTP Observatory: A+ for the very page, or a finding.
+ * Scans pages with Mozilla's HTTP Observatory. Every grade but A+ is a finding.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */
@@ -32,7 +32,7 @@ export async function observe(stage) {
 }
 
 /**
- * What is held against a page: no A+, any test that it has not passed, and that it was not the page that was looked at.
+ * Returns the findings for a page: a grade below A+, each failed test, and a scan of another page.
  * @param {string} output of observatory-process.mjs
  */
 export function judge(output) {

@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js';
 import { CspParser } from 'csp_evaluator/dist/parser.js';
 import { request } from 'undici';
 
-/** A page of each kind, and an answer of the service's, which may be a page. Problems and other JSON never are. */
+/** One page of each kind, and a response of the service, which may be a page. Problems and other JSON are not pages. */
 const PATHS = [
   '/',
   '/workspaces',
@@ -20,8 +20,8 @@ const LOOKED_INTO = {
 };
 
 /**
- * Google's csp_evaluator: nothing that it holds to be of high or medium weight in any Content-Security-Policy, and nothing
- * new below.
+ * Evaluates each Content-Security-Policy with Google's csp_evaluator. A result of high or medium severity, or a new lower one, is a
+ * finding.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */
@@ -30,7 +30,7 @@ export async function evaluatePolicies({ direct, cookie }) {
     PATHS.map(async (path) => {
       const { headers, body } = await request(direct + path, { headers: { cookie } });
       await body.dump();
-      // Each policy of an answer holds, and ours comes last, behind what the service says of its own.
+      // Browsers apply every policy of a response. Ours comes after the service's own.
       const policy =
         String(headers['content-security-policy'] ?? '')
           .split(',')

@@ -6,10 +6,10 @@ import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
 const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
-/** It sends what it is told as Accept: with this, its calls are taken for those of our own pages, and their bodies read. */
+/** Headers that make slowhttptest's requests same-origin, so that Cloakroom reads their bodies. slowhttptest sends them in Accept. */
 const OWN_PAGE = '*/*\r\nX-Requested-With: slowhttptest';
 const STYLES = 'the stylesheet';
-/** Ways of keeping a server busy with next to nothing; bodies go where they are read. */
+/** The attacks of slowhttptest. Those with a body use a path that reads it. */
 const WAYS = [
   { name: 'slow heads', args: ['-H', '-i', 2], path: '/' },
   {
@@ -24,7 +24,7 @@ const PROBE_EVERY_MS = 100;
 const SLOWEST_PROBE_MS = 5_000;
 
 /**
- * slowhttptest, against Cloakroom itself and against nginx before it: whoever else comes is served all the time.
+ * Runs slowhttptest against Cloakroom and against nginx before it. Other users must be served in time all along.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */
@@ -63,7 +63,7 @@ export async function beSlow(stage) {
   return verdicts;
 }
 
-/** The largest file that anybody may read. @param {import('./support/stage.mjs').Stage} stage */
+/** Resolves to the path of the largest public file. @param {import('./support/stage.mjs').Stage} stage */
 async function findStyles({ direct }) {
   const { body } = await request(direct);
   const [, path] = /<link rel="stylesheet" href="([^"]+)"/.exec(await body.text()) ?? [];
@@ -72,7 +72,7 @@ async function findStyles({ direct }) {
 }
 
 /**
- * A person who goes on meanwhile: each page must come, and in time.
+ * Reads pages as another user meanwhile. Each must come in time.
  * @param {import('./support/stage.mjs').Stage} stage
  */
 function serveOthers({ direct, otherCookie: cookie }) {
@@ -87,7 +87,7 @@ function serveOthers({ direct, otherCookie: cookie }) {
       try {
         const { statusCode, body } = await request(`${direct}/workspaces`, {
           dispatcher: agent,
-          reset: true, // a new connection each time: that is what might run out
+          reset: true, // a new connection each time, because connections may run out
           headers: { cookie },
           headersTimeout: SLOWEST_PROBE_MS,
         });

@@ -4,11 +4,11 @@ import { request } from 'undici';
 import { runScanner } from './support/run-scanner.mjs';
 import { judgeLog } from './support/wapiti-log.mjs';
 
-/** Those that ask what is here. Not nikto and wapp, which download lists, nor ssrf and xxe, which need a server of theirs. */
+/** The modules to run. nikto and wapp download lists, and ssrf and xxe need a server of theirs, so they are left out. */
 const MODULES =
   'backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,http_headers,methods,permanentxss,redirect,shellshock,sql,xss';
 const MOST_SECONDS = 40;
-/** A module that tries every address with everything takes as long as one lets it: what it had no time for is told. */
+/** The time limit of a module. The result lists the modules that reached it. */
 const MOST_SECONDS_EACH = 12;
 /** What it says of what is meant to be so, and why. @type {Readonly<Record<string, string>>} */
 const MEANT = {
@@ -17,7 +17,7 @@ const MEANT = {
 };
 
 /**
- * wapiti, which looks for holes by itself, signed out and in.
+ * Scans for vulnerabilities with wapiti, signed out and signed in.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */
@@ -25,7 +25,7 @@ export async function attack(stage) {
   const verdicts = [];
   for (const { who, path, as, fewest } of [
     { who: 'signed out', path: '/', as: [], fewest: 3 },
-    // It takes no cookie along when it is led elsewhere, so it begins where nobody is.
+    // wapiti sends no cookie after a redirect. Start at a page that does not redirect.
     { who: 'signed in', path: '/workspaces', as: ['-H', `Cookie: ${stage.cookie}`], fewest: 10 },
   ]) {
     const report = join(stage.folder, `wapiti-${who.replace(' ', '-')}.json`);
@@ -59,7 +59,7 @@ export async function attack(stage) {
     const { result, findings } = judge(await readFile(report, 'utf8'));
     const log = judgeLog(output, MODULES.split(','), fewest);
     const cut = log.bounds.length === 0 ? '' : `; out of time: ${log.bounds.join(', ')}`;
-    const out = as.length > 0 && !(await isSignedIn(stage)) ? ['it was not signed in to the end'] : [];
+    const out = as.length > 0 && !(await isSignedIn(stage)) ? ['its session ended during the scan'] : [];
     verdicts.push({
       scanner: 'wapiti',
       target: who,

@@ -7,7 +7,7 @@ import { startStage } from './support/stage.mjs';
 import { attack } from './wapiti.mjs';
 import { tryWords } from './word-list.mjs';
 
-/** Scanners of others, one after another. Their reports stay in .cache/audit; a finding is exit code 1. */
+/** Runs the scanners one after another. Their reports stay in .cache/audit. A finding gives exit code 1. */
 
 const FOLDER = fileURLToPath(new URL('../.cache/audit', import.meta.url));
 const SCANNERS = {
@@ -24,7 +24,7 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 
-// Whoever ends us ends what we have started: it goes when this process exits.
+// Exit on signals, so that the processes started here end, too.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 const stage = await startStage(FOLDER);
 /** @type {import('./support/run-scanner.mjs').Verdict[]} */

@@ -3,24 +3,24 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runScanner } from './support/run-scanner.mjs';
 
-/** Of Debian's dirb: names of files and folders that are often left lying about. */
+/** The list of Debian's dirb: names of files and folders that are often exposed by mistake. */
 export const WORDS = '/usr/share/dirb/wordlists/common.txt';
 export const hasWords = () => existsSync(WORDS);
 
-/** What may answer with a 2xx or 3xx: routes that are meant to be there. */
+/** The routes that may respond with a 2xx or 3xx. */
 const ROUTES = new Set(
   '/ /console /console/ /console/guide /workspaces /auth/login /auth/callback /auth/session /healthz'.split(
     ' ',
   ),
 );
 const BELOW = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
-/** In these whatever comes next may be somebody's workspace, which the service knows; only a 5xx is wrong. */
+/** Below these, any name may be the id of a workspace. Only a 5xx is a finding. */
 const IDS = new Set(['/workspaces/']);
 const MOST_SECONDS = 300;
-const ONE_BY_ONE = ['-t', '1']; // with more threads it loses answers on the way into its report
+const ONE_BY_ONE = ['-t', '1']; // with more threads, ffuf loses responses in its report
 
 /**
- * ffuf, with the word list: nothing answers that is not meant to be there, and nothing breaks.
+ * Tries the word list with ffuf. An unexpected 2xx or 3xx and any 5xx is a finding.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */

@@ -5,25 +5,25 @@ import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
 /**
- * Nobody waits: requests that are made while their token is being refreshed, and those that are first with the new one,
- * beside requests of the same sessions in the same seconds that come nowhere near an expiry.
+ * Measures how long requests take around a refresh, as a ratio to requests of the same sessions in the same seconds that are far
+ * from the expiry of their token. A refresh in the background must not delay a request.
  */
 
 const TOKEN_SECONDS = 6;
-/** REFRESH_AHEAD_SECONDS is 60, and held to a third of a token's life. */
+/** REFRESH_AHEAD_SECONDS is 60, limited to a third of the token's lifetime. */
 const AHEAD_MS = (TOKEN_SECONDS * 1_000) / 3;
 const TOKEN_LATENCY_MS = 500;
 const WARM_UP_MS = 6_000;
 const PARTS = 5;
 const PART_MS = 12_000;
-/** They request all the time: two processes are far from busy with them. */
+/** Users who send requests all the time; they leave two processes mostly idle. */
 const USERS = 60;
 const REQUEST_EVERY_MS = 250;
-/** They come back after their token is spent. */
+/** Users who come back after their token has expired. */
 const RETURNERS = 60;
 const RETURN_EVERY_MS = TOKEN_SECONDS * 1_000 + 1_000;
 
-/** @typedef {'away' | 'crossing' | 'expired'} Kind */
+/** @typedef {'far' | 'crossing' | 'expired'} Kind */
 /** @typedef {{ kind: Kind, ms: number, at: number }} Sample */
 
 const testApp = await startTestApp({
@@ -45,16 +45,16 @@ async function measure() {
   /** @type {Sample[]} */
   const samples = [];
   /** @type {Promise<void>[]} */
-  const underWay = [];
+  const inFlight = [];
   const began = performance.now();
 
   /** @param {number} everyMs */
-  const live = async (everyMs) => {
-    // Entered a while ago, each at another time: or all would refresh in step.
+  const use = async (everyMs) => {
+    // Start with tokens of different ages, or all users would refresh at the same time.
     const leftSeconds = TOKEN_SECONDS * (0.4 + 0.6 * Math.random());
     const cookie = await testApp.createSession(leftSeconds);
     let expiresAt = Date.now() + leftSeconds * 1_000;
-    const ask = async () => {
+    const send = async () => {
       const leftMs = expiresAt - Date.now();
       const before = performance.now();
       const response = await testApp.send(Math.random() < 0.5 ? 0 : 1, cookie);
@@ -64,80 +64,80 @@ async function measure() {
       if (at >= 0) samples.push({ kind: kindOf(leftMs, isNew), ms: performance.now() - before, at });
     };
     await pause(Math.random() * everyMs);
-    // At its own pace, whatever becomes of the requests before: one that waits must not hold the next ones back.
+    // Don't wait for the response: a slow request must not delay the next ones.
     while (!over.signal.aborted) {
-      underWay.push(ask());
+      inFlight.push(send());
       await pause(everyMs * (0.5 + Math.random()));
     }
   };
   /** @param {number} ms */
   const pause = async (ms) => delay(ms, undefined, { signal: over.signal }).catch(() => {});
 
-  const lives = [
-    ...Array.from({ length: USERS }, async () => live(REQUEST_EVERY_MS)),
-    ...Array.from({ length: RETURNERS }, async () => live(RETURN_EVERY_MS * 1.5)),
+  const users = [
+    ...Array.from({ length: USERS }, async () => use(REQUEST_EVERY_MS)),
+    ...Array.from({ length: RETURNERS }, async () => use(RETURN_EVERY_MS * 1.5)),
   ];
   await delay(WARM_UP_MS + PARTS * PART_MS);
   over.abort();
-  await Promise.all(lives);
-  await Promise.all(underWay);
+  await Promise.all(users);
+  await Promise.all(inFlight);
   return samples;
 }
 
 /**
  * @param {number} leftMs of the token that was last seen
- * @param {boolean} isNew whether the response came with another one
+ * @param {boolean} isNew whether the response had another token
  * @returns {Kind}
  */
 function kindOf(leftMs, isNew) {
   if (leftMs <= 0) return 'expired';
-  return isNew || leftMs <= AHEAD_MS ? 'crossing' : 'away';
+  return isNew || leftMs <= AHEAD_MS ? 'crossing' : 'far';
 }
 
 /** @param {readonly Sample[]} samples */
 function report(samples) {
   /** @type {Record<Kind, string>} */
   const names = {
-    away: 'away from an expiry',
-    crossing: 'crossing an expiry, refreshed beside it',
-    expired: 'after an expiry, token expired: must wait',
+    far: 'far from an expiry',
+    crossing: 'crossing an expiry, refreshed in the background',
+    expired: 'after an expiry: waits for the refresh',
   };
   const rows = Object.entries(names).map(([kind, name]) => {
-    const mine = samples.filter((sample) => sample.kind === kind);
-    const away = samples.filter((sample) => sample.kind === 'away');
+    const ofKind = samples.filter((sample) => sample.kind === kind);
+    const far = samples.filter((sample) => sample.kind === 'far');
     const ofParts = Array.from({ length: PARTS }, (_, part) => {
       const isInPart = (/** @type {Sample} */ { at }) => Math.floor(at / PART_MS) === part;
-      return percentile(mine.filter(isInPart), 0.99) / percentile(away.filter(isInPart), 0.99);
+      return percentile(ofKind.filter(isInPart), 0.99) / percentile(far.filter(isInPart), 0.99);
     });
     return [
       name,
-      mine.length.toLocaleString('en-GB'),
-      figure(percentile(mine, 0.5) / percentile(away, 0.5)),
-      figure(percentile(mine, 0.99) / percentile(away, 0.99)),
+      ofKind.length.toLocaleString('en-GB'),
+      figure(percentile(ofKind, 0.5) / percentile(far, 0.5)),
+      figure(percentile(ofKind, 0.99) / percentile(far, 0.99)),
       `${figure(Math.min(...ofParts))} – ${figure(Math.max(...ofParts))}`,
     ];
   });
   printTable(
-    `Time of a request as a ratio to requests away from an expiry: ${testApp.service.refreshes} refreshes, each ${TOKEN_LATENCY_MS} ms at ` +
+    `Time of a request as a ratio to requests far from an expiry: ${testApp.service.refreshes} refreshes, each ${TOKEN_LATENCY_MS} ms at ` +
       'the token endpoint, two processes',
     [['requests', 'count', 'p50 ratio', 'p99 ratio', `p99 in ${PARTS} parts of the run`], ...rows],
   );
 }
 
-/** Requests that queue for a processor cross an expiry because they are late, and not the other way round. */
+/** On a busy machine, a request crosses an expiry because it is late, and the ratios say nothing about refreshes. */
 function warnIfBusy() {
   const [load = 0] = loadavg();
   if (load <= availableParallelism()) return;
   console.log(
-    `\nThe machine is busy (load ${figure(load)}): these ratios say little. Run it again by itself.`,
+    `\nThe machine is busy (load ${figure(load)}): these ratios say little. Run the benchmark again when it is idle.`,
   );
 }
 
 /**
  * @param {readonly Sample[]} samples
- * @param {number} share
+ * @param {number} rank from 0 to 1
  */
-function percentile(samples, share) {
+function percentile(samples, rank) {
   const sorted = Float64Array.from(samples, ({ ms }) => ms).toSorted();
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * rank))] ?? NaN;
 }

@@ -5,16 +5,16 @@ import { freePort } from './support/free-port.mjs';
 import { printTable } from './support/table.mjs';
 
 /**
- * What Lighthouse finds of the demo's pages, on a phone and on a desk: its four categories, and each audit that is not at its best.
- * A report: whoever reads it judges, and nothing fails by it.
+ * Prints what Lighthouse reports for the demo's pages, on a phone and on a desktop: the scores of its four categories, and each audit
+ * below the best score. It never fails.
  */
 
-/** Speed differs from run to run: the page’s is that of the middle one. */
+/** Runs of each page. Speed differs from run to run, so the middle one counts. */
 const RUNS = 3;
 const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 };
 const INSIDE = '/workspaces/workspace5733149';
 
-/** Pages that need a session ask search engines to leave them out, so that nothing is to be found by them. */
+/** The pages. Those behind a sign-in tell search engines to leave them out, so SEO does not count there. */
 const PAGES = [
   { name: 'landing', path: '/', signedIn: false },
   { name: 'workspaces', path: '/workspaces', signedIn: true },

@@ -18,23 +18,23 @@ import { startStore } from './support/store.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Cloakroom beside peers that do the same job: a request with a session's cookie goes on to a service with the session's
- * token. Same Redis (over TCP), same service, 8 KB of JSON, the headers of a browser, eight sessions in turn, 32
- * connections that are kept.
+ * Compares Cloakroom with peers that do the same job: they forward a request with a session's cookie to a service, with the
+ * session's token. All use the same Redis (over TCP) and the same service with 8 KB of JSON. The load has the headers of a browser,
+ * eight sessions in turn and 32 kept-alive connections.
  *
- * The main figure is CPU time for each request, user and system, of all processes of a system, as a ratio to (a), the bare
- * pass-through. What is measured has one core for itself; load, Redis and service have the other. The systems take
- * short turns, in another order each time; each round has processes of its own. Then, at light load, what each adds to
+ * The main figure is the CPU time of a request, user and system, of all processes of a system, as a ratio to (a), the bare
+ * pass-through. The measured system has one core for itself; load, Redis and service have the other. The systems take short turns,
+ * in another order in each round; each round has its own processes. Then, at light load, it measures how much each system adds to
  * the median time of a request over (a).
  *
  * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
- * `--cpu-prof` keeps profiles of (a) and of Cloakroom; the figures of such a run are none to quote.
+ * `--cpu-prof` keeps profiles of (a) and of Cloakroom; don't quote the figures of such a run.
  */
 
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
 const LIGHT_TURNS = 8;
-/** Of each turn, requests that don't count: the caches of the processor are warm again after the turns of the others. */
+/** Requests of each turn that don't count: they warm the caches of the processor after the turns of the others. */
 const LIGHT_LEAD = 20;
 const LIGHT_REQUESTS = 80;
 const LIGHT_EVERY_MS = 4;
@@ -90,7 +90,7 @@ async function prepareSettings() {
 }
 
 /**
- * Each round has processes of its own: those of the same code differ by a tenth for as long as they live.
+ * Each round has its own processes, because processes of the same code differ by a tenth for their whole life.
  * @param {Awaited<ReturnType<typeof prepareSettings>>} settings
  * @param {number} round
  */
@@ -148,8 +148,8 @@ async function start(kind, settings) {
 }
 
 /**
- * What each adds to the median time of a request over the first, in ms. All systems in turn, so that they meet the same
- * moments.
+ * Resolves to what each system adds to the median time of a request over the first, in ms. The systems take turns, so that a
+ * disturbance of the machine meets all of them.
  * @param {readonly Running[]} running
  */
 async function measureLightLoad(running) {

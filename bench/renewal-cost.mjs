@@ -3,35 +3,35 @@ import { costOf, createSessions, settled, toCommandRows } from './support/cost.m
 import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
-/** What a refresh costs Redis, wanted by one process or by two at once: commands, and bytes in an append-only file. */
+/** Measures the cost of a refresh in Redis (commands, and bytes in an append-only file), by one process or by two at once. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 
 const REFRESHES = 300;
 const REFRESH_EVERY_MS = 20;
 const TOKEN_LATENCY_MS = 200;
-/** Of 900: refreshed with the first request. */
+/** Of 900: the first request refreshes the token. */
 const EXPIRING_SECONDS = 30;
 
 await measureRefreshes(1);
 await measureRefreshes(2);
 
-/** @param {number} processes that are asked for one session at the same time */
+/** @param {number} processes that get a request of the same session at the same time */
 async function measureRefreshes(processes) {
   const testApp = await startTestApp({ processes, tokenLatencyMs: TOKEN_LATENCY_MS });
   try {
     await testApp.store.redis.config('SET', 'appendonly', 'yes');
     await settled(testApp);
-    await sendInTurn(testApp, await createSessions(testApp, REFRESHES, EXPIRING_SECONDS)); // until it is warm
+    await sendInTurn(testApp, await createSessions(testApp, REFRESHES, EXPIRING_SECONDS)); // warm-up
     const cookies = await createSessions(testApp, REFRESHES, EXPIRING_SECONDS);
     const cost = await costOf(testApp, async () => sendInTurn(testApp, cookies));
     const without = await costOf(testApp, async () => sendInTurn(testApp, cookies));
     if (testApp.service.refreshes !== 2 * REFRESHES)
       throw new Error(`${testApp.service.refreshes} refreshes`);
 
-    const who = processes === 1 ? '' : ` that ${processes} processes want at once`;
+    const suffix = processes === 1 ? '' : ` that ${processes} processes need at once`;
     printTable(
-      `Redis commands for one refresh${who}, ${TOKEN_LATENCY_MS} ms at the token endpoint`,
+      `Redis commands for one refresh${suffix}, ${TOKEN_LATENCY_MS} ms at the token endpoint`,
       toCommandRows(cost.commands, REFRESHES, without.commands),
     );
     const bytes = (cost.written - without.written) / REFRESHES;
@@ -42,7 +42,7 @@ async function measureRefreshes(processes) {
 }
 
 /**
- * One request of each session to every process at once, at a pace that a refresh beside each can keep up with.
+ * Sends one request of each session to every process at once, slowly enough for a refresh beside each.
  * @param {TestApp} testApp
  * @param {readonly string[]} cookies
  */
@@ -51,5 +51,5 @@ async function sendInTurn(testApp, cookies) {
     await Promise.all(testApp.processes.map(async (_, at) => testApp.send(at, cookie)));
     await delay(REFRESH_EVERY_MS);
   }
-  await delay(TOKEN_LATENCY_MS * 2); // they go on beside the requests
+  await delay(TOKEN_LATENCY_MS * 2); // the refreshes outlast the requests
 }

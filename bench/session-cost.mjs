@@ -8,7 +8,7 @@ import { silentLog, startStore } from './support/store.mjs';
 import { printTable } from './support/table.mjs';
 import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
-/** What a session costs in Redis and in a process that remembers it, by the code that writes and reads it. */
+/** Measures the memory of a session in Redis and in a process that caches it, with the product's own code. */
 
 const { createSessionReads } = /** @type {typeof import('../src/redis/session-reads.ts')} */ (
   await fromDist('redis/session-reads.js')
@@ -27,13 +27,13 @@ const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign
 );
 
 const SESSIONS = 100_000;
-/** Commands under way at once: as many as Redis responses long before they count as lost. */
+/** Redis commands in flight at once. Redis responds to so many well within the command timeout. */
 const AT_ONCE = 200;
-/** The most that src/session/store.ts holds at a time. */
-const REMEMBERED = 10_000;
-/** A list of 137 in pages of 25, walked to its end. */
-const PAGES_BEHIND_THE_FIRST = 5;
-/** As long as those of the local service. */
+/** The most sessions that src/session/store.ts caches. */
+const CACHED = 10_000;
+/** A list of 137 workspaces in pages of 25, read to its end. */
+const FURTHER_PAGES = 5;
+/** The length of the local service's next tokens. */
 const NEXT_TOKEN = 180;
 
 setFlagsFromString('--expose-gc');
@@ -52,7 +52,7 @@ const deps = {
 };
 const records = createSessionStore(deps);
 const cursors = createCursors(deps);
-const attempts = createSignInTransactions({ ...deps, https: true });
+const signIns = createSignInTransactions({ ...deps, https: true });
 
 try {
   const began = performance.now();
@@ -62,18 +62,18 @@ try {
       ['', 'in memory', 'in a snapshot', 'lives'],
       await row(`session, ${OPAQUE.name}`, 'the session', async (id) => createSession(id, OPAQUE)),
       await row(`session, ${JWT_LIKE.name}`, 'the session', async (id) => createSession(id, JWT_LIKE)),
-      await row(`one list walked through ${PAGES_BEHIND_THE_FIRST + 1} pages`, 'an hour', walkList),
+      await row(`one list read through ${FURTHER_PAGES + 1} pages`, 'an hour', readList),
       await row('a session that was ended', '10 min', async (id) => {
         await createSession(id, OPAQUE);
         await records.end(id);
       }),
-      await row('a sign-in under way', '10 min', beginSignIn),
+      await row('a sign-in in progress', '10 min', beginSignIn),
     ],
   );
-  printTable(`Bytes in a process for each of the ${whole(REMEMBERED)} sessions that it remembers`, [
+  printTable(`Bytes in a process for each of the ${whole(CACHED)} sessions that it caches`, [
     ['', 'on the heap'],
-    [OPAQUE.name, whole(await rememberedBytes(OPAQUE))],
-    [JWT_LIKE.name, whole(await rememberedBytes(JWT_LIKE))],
+    [OPAQUE.name, whole(await cachedBytes(OPAQUE))],
+    [JWT_LIKE.name, whole(await cachedBytes(JWT_LIKE))],
   ]);
   console.log(`\n(${whole((performance.now() - began) / 1_000)} s)`);
 } finally {
@@ -88,7 +88,7 @@ function whole(value) {
 /**
  * @param {string} name
  * @param {string} lives
- * @param {(id: string) => Promise<unknown>} write what stands in Redis for one session
+ * @param {(id: string) => Promise<unknown>} write writes the keys of one session
  */
 async function row(name, lives, write) {
   await store.redis.flushall('ASYNC');
@@ -104,7 +104,7 @@ async function row(name, lives, write) {
 }
 
 /**
- * One that has been refreshed, as most have.
+ * Creates a session that has been refreshed, as most have.
  * @param {string} id
  * @param {typeof OPAQUE} lengths
  */
@@ -113,8 +113,8 @@ async function createSession(id, lengths) {
 }
 
 /** @param {string} sessionId */
-async function walkList(sessionId) {
-  const starts = Array.from({ length: PAGES_BEHIND_THE_FIRST }, (_, at) => ({
+async function readList(sessionId) {
+  const starts = Array.from({ length: FURTHER_PAGES }, (_, at) => ({
     page: at + 2,
     cursor: newToken(NEXT_TOKEN),
     before: 25 * (at + 1),
@@ -124,25 +124,25 @@ async function walkList(sessionId) {
 
 /** @param {string} state */
 async function beginSignIn(state) {
-  await attempts.start(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
+  await signIns.start(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
 }
 
 /** @param {typeof OPAQUE} lengths */
-async function rememberedBytes(lengths) {
+async function cachedBytes(lengths) {
   await store.redis.flushall('ASYNC');
-  const ids = Array.from({ length: REMEMBERED }, newId);
+  const ids = Array.from({ length: CACHED }, newId);
   const next = ids.values();
-  await forMany(REMEMBERED, async () => createSession(next.next().value ?? '', lengths));
-  const reader = createSessionStore(deps); // remembers nothing yet
+  await forMany(CACHED, async () => createSession(next.next().value ?? '', lengths));
+  const reader = createSessionStore(deps); // with an empty cache
   const before = heapUsed();
   const toRead = ids.values();
-  await forMany(REMEMBERED, async () => reader.read(toRead.next().value ?? ''));
-  const bytes = (heapUsed() - before) / REMEMBERED;
-  await reader.read(ids[0] ?? ''); // until here nothing of it is garbage
+  await forMany(CACHED, async () => reader.read(toRead.next().value ?? ''));
+  const bytes = (heapUsed() - before) / CACHED;
+  await reader.read(ids[0] ?? ''); // keeps the reader alive until here
   return bytes;
 }
 
-/** Ids as sessions have them. */
+/** A session id. */
 function newId() {
   return randomBytes(32).toString('base64url');
 }
@@ -153,10 +153,10 @@ function newId() {
  */
 async function forMany(times, work) {
   let left = times;
-  const goOn = async () => {
+  const worker = async () => {
     while (left-- > 0) await work();
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, goOn));
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 function heapUsed() {
@@ -164,7 +164,7 @@ function heapUsed() {
   return process.memoryUsage().heapUsed;
 }
 
-/** What Redis has taken from its allocator, once its tables have stopped growing. */
+/** The memory that Redis has allocated, once its tables have stopped growing. */
 async function usedMemory() {
   for (let before = NaN; ;) {
     const used = Number((await store.info('memory')).get('used_memory'));
@@ -174,7 +174,7 @@ async function usedMemory() {
   }
 }
 
-/** Beside its work: a command that takes as long as this may would count as lost. */
+/** The size of a snapshot. BGSAVE, because a SAVE could take longer than the command timeout. */
 async function snapshotBytes() {
   await store.redis.bgsave();
   while ((await store.info('persistence')).get('rdb_bgsave_in_progress') !== '0') await delay(100);

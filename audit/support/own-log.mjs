@@ -1,9 +1,9 @@
-/** What a line of a quiet log may say of its level; whatever is none of them is worse, or no line of ours. */
+/** The levels that a line may have. Any other line is an error, or not a log line. */
 const QUIET = new Set(['trace', 'debug', 'info', 'warn']);
 
 /**
- * What Cloakroom's own log holds against it: lines at level error and above. One without any line can't tell, and says so.
- * @param {string} text the log as it was written, which may end within a line
+ * Returns the findings in Cloakroom's own log: lines at level error and above, or an empty log.
+ * @param {string} text the log, which may end within a line
  * @returns {string[]}
  */
 export function errorsIn(text) {
@@ -13,7 +13,7 @@ export function errorsIn(text) {
 }
 
 /**
- * Empty where it is no log line, such as the last words of a process.
+ * Returns an empty object for text that is not a log line, such as an uncaught error.
  * @param {string} line
  */
 function levelOf(line) {

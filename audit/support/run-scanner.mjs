@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * What one scanner says of one target: `result` in a word or two, and what must not be.
+ * The verdict of a scanner on a target: `result` in a word or two, and the findings.
  * @typedef {{ scanner: string, target: string, result: string, findings: readonly string[] }} Verdict
  */
 
 /**
- * Runs a scanner to its end, within bounds, and gives what it printed. Rejects where it had to be ended.
+ * Runs a scanner and resolves to its output. Rejects if it reached its time limit.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ seconds: number, env?: NodeJS.ProcessEnv }} options

@@ -13,26 +13,26 @@ import { signIn } from '../../scripts/running-demo.mjs';
 import { writeNginxConf } from '../../test/support/reverse-proxies/nginx-conf.mjs';
 import { errorsIn } from './own-log.mjs';
 
-/** Ports are free: the audit has a network of its own. */
+/** The ports. They are free, because the audit has its own network namespace. */
 const PORTS = { service: 4000, cloakroom: 3000, https: 443, http: 80 };
 const START_WITHIN_MS = 20_000;
 
 /**
- * What is scanned: Cloakroom as it is shipped, behind nginx as deploy/nginx.conf sets it up, before the local service.
+ * The scanned system: Cloakroom as shipped, behind nginx with deploy/nginx.conf, with the local service as upstream.
  * @typedef {object} Stage
  * @property {string} origin `https://localhost`, behind nginx.
  * @property {string} direct Cloakroom itself, over http.
- * @property {string} cookie The `Cookie` header of the scanners' session.
- * @property {string} otherCookie And that of somebody who is here beside them.
- * @property {string} certificate Path of the certificate, which is its own authority.
- * @property {string} folder For reports.
- * @property {() => Promise<string[]>} errors What Cloakroom's own log holds against it.
+ * @property {string} cookie the `Cookie` header of the scanners' session
+ * @property {string} otherCookie the `Cookie` header of another session
+ * @property {string} certificate the path of the self-signed certificate
+ * @property {string} folder for reports
+ * @property {() => Promise<string[]>} errors the findings in Cloakroom's own log
  * @property {() => Promise<void>} end
  */
 
 /**
- * Starts it, and signs in.
- * @param {string} folder for logs, reports and what nginx writes; it is made where there is none
+ * Starts the scanned system and signs in twice.
+ * @param {string} folder for logs, reports and files of nginx; created if it does not exist
  * @returns {Promise<Stage>}
  */
 export async function startStage(folder) {
@@ -97,7 +97,7 @@ export async function startStage(folder) {
 }
 
 /**
- * One for `localhost`, good for a day.
+ * Makes a certificate for `localhost` that is valid for a day.
  * @param {string} folder
  */
 async function createCertificate(folder) {
@@ -109,7 +109,7 @@ async function createCertificate(folder) {
 }
 
 /**
- * nginx shows nobody whether a process is ready.
+ * Resolves once Cloakroom is ready and nginx serves its pages. nginx does not forward `/readyz`.
  * @param {string} direct
  * @param {string} ca
  */
@@ -139,7 +139,7 @@ async function statusOf(ca) {
 }
 
 /**
- * Signs in twice.
+ * Signs in twice. Resolves to the `Cookie` headers of both sessions.
  * @param {string} origin
  */
 async function sessionCookies(origin) {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** A pass-through without sessions, as a good engineer would write it: the ceiling for anything that is built on Node. */
+/** A well-written pass-through without sessions: the least that a proxy on Node costs. */
 
 const NOT_FORWARDED = new Set([
   'connection',

@@ -1,4 +1,4 @@
-/** What a browser's script sends when it fetches a list. */
+/** The request of a script in a browser that fetches a list. */
 
 export const PATH = '/api/public/v1/workspaces?limit=25';
 
@@ -28,7 +28,7 @@ export function browserHeaders(cookie) {
 }
 
 /**
- * The bytes of the request that is measured.
+ * Returns the bytes of the measured request.
  * @param {string} cookie
  */
 export function requestBytes(cookie) {

@@ -2,8 +2,8 @@ import { request } from 'undici';
 import { browserHeaders, PATH } from './browser-request.mjs';
 
 /**
- * Throws where a system does not do the job: the token of the session goes to the upstream in place of its cookie, the
- * body comes back unchanged, and nobody gets anything without a session.
+ * Throws if a system does not do the job: it sends the session's token to the upstream in place of the cookie, returns the body
+ * unchanged, and refuses requests without a session.
  * @param {import('./systems.mjs').Kind} kind
  * @param {import('./systems.mjs').System} system
  * @param {string} body the upstream's

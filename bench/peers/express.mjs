@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { createProxy } from './express-proxy.mjs';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** express + express-session + connect-redis + http-proxy-middleware: what people write. */
+/** express + express-session + connect-redis + http-proxy-middleware: the usual combination. */
 
 /** @typedef {import('express-session').Session & { grant?: { accessToken: string } }} OurSession */
 

@@ -1,7 +1,7 @@
 import { median } from '../support/statistics.mjs';
 
 /**
- * What was measured of a system, by round.
+ * The measurements of a system, by round.
  * @typedef {object} Measured
  * @property {import('./systems.mjs').Kind} kind
  * @property {number[]} cpuMs for one request
@@ -12,10 +12,10 @@ import { median } from '../support/statistics.mjs';
 /**
  * @typedef {object} Goal
  * @property {string} what
- * @property {string} of the system that is to reach it
- * @property {string} than the system that it is compared with
+ * @property {string} of the system with the goal
+ * @property {string} than the system to compare with
  * @property {number} most
- * @property {'cpuMs' | 'addedMs'} by a ratio of the first, or the second as it is
+ * @property {'cpuMs' | 'addedMs'} by the ratio of `cpuMs`, or `addedMs` itself
  */
 
 /** @type {readonly Goal[]} */
@@ -34,7 +34,7 @@ const GOALS = [
 ];
 
 /**
- * The goals that can be judged by the systems that were measured: each round by itself, then the median.
+ * Judges the goals whose systems were measured, by the median of the rounds.
  * @param {readonly Measured[]} measured
  */
 export function judgeGoals(measured) {

@@ -2,7 +2,7 @@ import { Provider } from 'oidc-provider';
 import { freePort } from '../support/free-port.mjs';
 import { CLIENT } from './openid-client.mjs';
 
-/** Signs anybody in, on the forms that oidc-provider has for trying it out, and tells whose each access token is. */
+/** Signs any user in with oidc-provider's development forms, and reports the user of each access token. */
 
 const port = await freePort();
 const issuer = `http://127.0.0.1:${port}`;

@@ -1,6 +1,6 @@
 /**
- * nginx as one would run it on one core for this job: connections to the upstream and to the session service are kept,
- * the session service is asked for nothing but the cookie, no access log.
+ * Returns a good configuration of nginx for this job on one core: kept-alive connections to the upstream and to the session
+ * service, which gets only the cookie, and no access log.
  * @param {{ folder: string, port: number, upstream: string, sessions: string }} places
  */
 export function toNginxConf({ folder, port, upstream, sessions }) {

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.mjs';
 import { toNginxConf } from './nginx-conf.mjs';
 import { reportPort, settings } from './peer.mjs';
 
-/** nginx with `auth_request` to this small session service, which gives it the Bearer token that it injects. */
+/** nginx with `auth_request` to this small session service, which returns the Bearer token to send upstream. */
 
 const SESSION_SECONDS = 3_600;
 const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;

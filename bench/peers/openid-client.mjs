@@ -1,7 +1,7 @@
-/** The client that express-openid-connect is at the identity provider. */
+/** The registration of express-openid-connect at the identity provider. */
 export const CLIENT = {
   id: 'bench',
-  secret: 'a secret of the bench alone, no other has it',
+  secret: 'a secret of this benchmark',
   origin: 'http://localhost:3000',
   redirectUri: 'http://localhost:3000/callback',
 };

@@ -4,9 +4,9 @@ import { CLIENT } from './openid-client.mjs';
 const MOST_STEPS = 20;
 
 /**
- * Signs a user in as a browser would: follows where it is sent, and fills in the forms of the provider on the way.
- * Resolves with the `Cookie` header that the app gave.
- * @param {number} port of the app, which takes itself for CLIENT.origin
+ * Signs a user in as a browser does: follows redirects and fills in the provider's forms. Resolves to the `Cookie` header of the
+ * app.
+ * @param {number} port of the app, whose own origin is CLIENT.origin
  * @param {string} user
  */
 export async function signInByForms(port, user) {
@@ -36,9 +36,9 @@ export async function signInByForms(port, user) {
     }
     const page = await response.text();
     const [, action, prompt] = /action="([^"]+)"[^]*name="prompt" value="(\w+)"/.exec(page) ?? [];
-    if (action === undefined) throw new Error(`${url} answered ${response.status}: ${page.slice(0, 2_000)}`);
+    if (action === undefined) throw new Error(`${url} responded ${response.status}: ${page.slice(0, 2_000)}`);
     url = new URL(action, url).href;
     response = await visit(url, new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' }));
   }
-  throw new Error(`${user} was sent from place to place, and is still not signed in.`);
+  throw new Error(`${user} is still not signed in after ${MOST_STEPS} steps.`);
 }

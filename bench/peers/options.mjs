@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { KINDS } from './systems.mjs';
 
-/** What may be asked for behind `npm run bench -- peers`. Throws where it is asked for otherwise. */
+/** Reads the options of `npm run bench -- peers`. Throws for an unknown or invalid one. */
 export function readOptions() {
   const { values } = parseArgs({
     options: {
@@ -18,7 +18,7 @@ export function readOptions() {
     throw new Error(`There is no system ${unknown}; there are ${KINDS.map(({ name }) => name).join(', ')}.`);
   }
   return {
-    // All others are told as ratios to (a).
+    // All figures are ratios to (a).
     kinds: KINDS.filter(({ name }) => name === 'a' || names.includes(name)),
     rounds: toCount(values.rounds),
     seconds: toSeconds(values.seconds),
@@ -30,13 +30,13 @@ export function readOptions() {
 /** @param {string} text */
 function toCount(text) {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new Error(`${text} is no count.`);
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${text} is not a whole number from 1.`);
   return count;
 }
 
 /** @param {string} text */
 function toSeconds(text) {
   const seconds = Number(text);
-  if (!(seconds > 0 && seconds <= 60)) throw new Error(`${text} is no number of seconds up to 60.`);
+  if (!(seconds > 0 && seconds <= 60)) throw new Error(`${text} is not a number of seconds up to 60.`);
   return seconds;
 }

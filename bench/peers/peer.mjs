@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 
-/** What every peer is told about the settings: the upstream's origin, Redis, and more of its own. */
+/** The settings of a peer: the upstream's origin, Redis, and its own ones. */
 export const settings = /** @type {Record<string, string>} */ (
   JSON.parse(process.env['PEER_SETTINGS'] ?? '{}')
 );
 
 /**
- * Listens on a port that is free, and tells it to the benchmark.
+ * Listens on a free port and reports it to the benchmark.
  * @param {import('node:http').Server} server
  */
 export async function listenAndReport(server) {

@@ -12,7 +12,7 @@ import { median } from '../support/statistics.mjs';
  * @property {string} title
  * @property {Spread} ratio of the CPU time of a request to that of (a), in the same round
  * @property {Spread} addedMs to the median time of a request at light load, over (a) in the same round
- * @property {number} cpuMicroseconds for one request, on this machine and as busy as it was
+ * @property {number} cpuMicroseconds for one request on this machine
  * @property {number} busy the share of its core that it used under load
  * @property {string} versions
  */
@@ -22,7 +22,7 @@ export function toSpread(values) {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** What was measured on what: without it no figure means anything. */
+/** Returns the hardware and software that the figures are from. */
 export function describeMachine() {
   return {
     cpu: cpus()[0]?.model.trim() ?? '',
@@ -96,8 +96,7 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     ...toLines(goalTable),
     '',
     `CPU time, user and system, of all processes of a system for one request, as a ratio to (a): the median of`,
-    `${options.rounds} rounds with processes of their own, ${options.seconds} s of each system in each, taken in short turns, all`,
-    `systems one after the other.`,
+    `${options.rounds} rounds with their own processes. Each round has ${options.seconds} s of each system, in short turns.`,
     describeQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,

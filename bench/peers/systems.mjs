@@ -8,7 +8,7 @@ import { CLIENT } from './openid-client.mjs';
 import { signInByForms } from './openid-sign-in.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
 
-/** Every system that does the job, by its name on the command line. */
+/** The systems to compare, by their names on the command line. */
 
 /** @typedef {import('../../src/session/record.ts').Grant} Grant */
 /**
@@ -25,15 +25,15 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {number} pid
  * @property {number} port
  * @property {readonly string[]} cookies one `Cookie` header for each session
- * @property {readonly string[]} accessTokens the tokens that must reach the upstream, in the same order
- * @property {readonly number[]} [helpers] processes on the other core that it needs under load
+ * @property {readonly string[]} accessTokens the token of each session
+ * @property {readonly number[]} [helpers] its processes on the other core under load
  * @property {() => Promise<void>} stop
  */
 /**
  * @typedef {object} Kind
  * @property {string} name
  * @property {string} title
- * @property {readonly string[]} packages that do its job, or programs
+ * @property {readonly string[]} packages or programs that do the job
  * @property {boolean} [withoutSessions]
  * @property {(settings: Settings) => Promise<System>} start
  */
@@ -128,7 +128,7 @@ async function startPeer(file, { upstream, redisUrl, folder }, more = {}, nodeOp
 }
 
 /**
- * A peer that writes a session of its own for each grant.
+ * Starts a peer, which writes its own session for each grant.
  * @param {string} file
  * @param {Settings} settings
  * @returns {Promise<System>}
@@ -151,12 +151,12 @@ async function startAndSignIn(file, settings) {
 }
 
 /**
- * Signed in for real: the tokens are those that the identity provider issued.
+ * Starts express-openid-connect and signs its users in at the identity provider.
  * @param {Settings} settings
  * @returns {Promise<System>}
  */
 async function startOpenid(settings) {
-  // It warns of all that makes it one to try things out with.
+  // The provider warns about its development settings.
   const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {}, { stderr: 'ignore' });
   const { issuer } = /** @type {{ issuer: string }} */ (await provider.nextMessage());
   const client = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
@@ -205,16 +205,16 @@ function profiling({ profiles }, name) {
 }
 
 /**
- * A pipe like that of a container's log, read by somebody else as cheaply as can be.
+ * Creates a pipe like that of a container's log, with a cheap reader.
  * @param {string} folder
  */
 function openLogPipe(folder) {
   const path = join(folder, 'log');
   execFileSync('mkfifo', [path]);
-  const writes = openSync(path, 'r+'); // does not wait for who reads
+  const writes = openSync(path, 'r+'); // opens without a reader
   const reads = openSync(path, 'r');
   const { pid: reader = 0 } = spawn('cat', { stdio: [reads, 'ignore', 'ignore'] });
   closeSync(reads);
-  rmSync(path); // the next round makes it anew
+  rmSync(path); // the next round creates it again
   return { writes, reader };
 }

@@ -1,71 +1,71 @@
 import { Agent, request } from 'undici';
 
-/** Whoever calls waits longer than any answer may take: a call that hangs shows as one. */
-const PATIENCE_MS = 60_000;
+/** Longer than any response may take, so that a request that hangs fails. */
+const TIMEOUT_MS = 60_000;
 const agent = new Agent({
   connections: 400,
   pipelining: 1,
-  headersTimeout: PATIENCE_MS,
-  bodyTimeout: PATIENCE_MS,
+  headersTimeout: TIMEOUT_MS,
+  bodyTimeout: TIMEOUT_MS,
 });
 
-export const HALF_AN_ANSWER = 'half an answer';
+export const HALF_A_RESPONSE = 'half a response';
 
-/** No answer, or none that is whole. */
+/** There was no response, or it was cut off. */
 export class BrokenOff extends Error {}
 
 /**
- * @typedef {object} Answer
+ * @typedef {object} WholeResponse
  * @property {number} status
  * @property {import('undici').Dispatcher.ResponseData['headers']} headers
  * @property {string} text
  */
 /**
- * @typedef {object} Asked
+ * @typedef {object} RequestOptions
  * @property {string} [method]
  * @property {Record<string, string>} [headers]
  * @property {string | Buffer | import('node:stream').Readable} [body]
  * @property {AbortSignal} [signal]
  */
 
-/** A browser without scripts: cookies by origin, redirects followed by hand. */
+/** Creates a browser without scripts. It keeps cookies by origin and follows no redirect. */
 export function createBrowser() {
   /** @type {Map<string, Map<string, string>>} */
   const jars = new Map();
 
   /**
    * @param {string} url
-   * @param {Asked} [asked]
+   * @param {RequestOptions} [options]
    */
-  const open = async (url, { headers = {}, method = 'GET', ...asked } = {}) => {
+  const open = async (url, { headers = {}, method = 'GET', ...options } = {}) => {
     const { origin } = new URL(url);
     const jar = jars.get(origin) ?? /** @type {Map<string, string>} */ (new Map());
     jars.set(origin, jar);
     const cookie = toHeader(jar);
     const sent = { ...headers, ...(cookie && { cookie }) };
-    const answer = await request(url, {
+    const response = await request(url, {
       dispatcher: agent,
       method,
       headers: sent,
-      ...asked,
+      ...options,
     }).catch((/** @type {unknown} */ cause) => {
-      throw new BrokenOff('no answer', { cause });
+      throw new BrokenOff('no response', { cause });
     });
-    for (const line of [answer.headers['set-cookie'] ?? []].flat()) keep(jar, line);
-    return answer;
+    for (const line of [response.headers['set-cookie'] ?? []].flat()) keep(jar, line);
+    return response;
   };
   return {
     open,
     /** The `Cookie` header that goes to an origin. @param {string} origin */
     cookieFor: (origin) => toHeader(jars.get(origin) ?? new Map()),
     /**
-     * An answer with its whole body.
+     * Resolves to a response with its whole body.
      * @param {string} url
-     * @param {Asked} [asked]
-     * @returns {Promise<Answer>}
+     * @param {RequestOptions} [options]
+     * @returns {Promise<WholeResponse>}
      */
-    async ask(url, asked) {
-      const { statusCode, headers, body } = await open(url, asked);
+    async send(url, options) {
+      const { statusCode, headers, body } = await open(url, options);
       return { status: statusCode, headers, text: await textOf(body) };
     },
   };
@@ -74,16 +74,16 @@ export function createBrowser() {
 /** @typedef {ReturnType<typeof createBrowser>} Browser */
 
 /**
- * The whole of a body; rejects with BrokenOff.
+ * Resolves to a whole body; rejects with BrokenOff.
  * @param {import('undici').Dispatcher.ResponseData['body']} body
  */
 export async function textOf(body) {
   return body.text().catch((/** @type {unknown} */ cause) => {
-    throw new BrokenOff(HALF_AN_ANSWER, { cause });
+    throw new BrokenOff(HALF_A_RESPONSE, { cause });
   });
 }
 
-/** Closes the connections that are left open. */
+/** Closes all connections. */
 export async function closeBrowsers() {
   await agent.destroy();
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BrokenOff, HALF_AN_ANSWER } from './browser.mjs';
+import { BrokenOff, HALF_A_RESPONSE } from './browser.mjs';
 import { HALF_AN_EXPORT } from './outcomes.mjs';
 
-/** What people do while they are signed in. */
+/** The actions of signed-in users. */
 
 /** @typedef {import('./visit.mjs').Visit} Visit */
 /** @typedef {import('./random.mjs').Random} Random */
@@ -13,39 +13,39 @@ import { HALF_AN_EXPORT } from './outcomes.mjs';
 const API = '/api/public/v1/';
 const LARGE_BYTES = 3_000_000;
 const CHUNK = Buffer.alloc(65_536, 'y');
-/** Longer than a token lives. */
+/** Longer than the lifetime of an access token. */
 const AWAY_MS = 7_000;
 
-/** With how often they are done, beside one another. @type {readonly [name: string, often: number, deed: Deed][]} */
+/** The actions with their relative frequency. @type {readonly [name: string, often: number, deed: Deed][]} */
 export const DEEDS = [
-  ['call', 30, async (visit) => visit.ask(`${API}soak/whose`)],
+  ['API request', 30, async (visit) => visit.send(`${API}soak/whose`)],
   [
     'list',
     10,
     async (visit, random) =>
-      visit.expectOwn((await visit.ask(`${API}workspaces?limit=${random.pick([5, 25, 100])}`)).text),
+      visit.expectOwn((await visit.send(`${API}workspaces?limit=${random.pick([5, 25, 100])}`)).text),
   ],
-  ['status', 5, async (visit) => visit.ask('/auth/session')],
+  ['status', 5, async (visit) => visit.send('/auth/session')],
   [
     'page',
     15,
     async (visit, random) =>
-      visit.expectOwn((await visit.ask(`/workspaces?page=${random.pick([1, 2, 5])}`)).text),
+      visit.expectOwn((await visit.send(`/workspaces?page=${random.pick([1, 2, 5])}`)).text),
   ],
   [
     'page inside a workspace',
     8,
     async (visit, random) =>
-      visit.ask(`/workspaces/${random.pick([...visit.mine])}${random.pick(['', '/murals'])}`),
+      visit.send(`/workspaces/${random.pick([...visit.mine])}${random.pick(['', '/murals'])}`),
   ],
-  ['find', 4, async (visit) => visit.expectOwn((await visit.ask('/workspaces?find=a')).text)],
+  ['find', 4, async (visit) => visit.expectOwn((await visit.send('/workspaces?find=a')).text)],
   [
     'export',
     3,
     async (visit, random) => {
-      const asked = visit.ask(`/workspaces.${random.pick(['csv', 'ndjson'])}`);
-      const { text } = await asked.catch((/** @type {unknown} */ cause) => {
-        if (!(cause instanceof BrokenOff && cause.message === HALF_AN_ANSWER)) throw cause;
+      const pending = visit.send(`/workspaces.${random.pick(['csv', 'ndjson'])}`);
+      const { text } = await pending.catch((/** @type {unknown} */ cause) => {
+        if (!(cause instanceof BrokenOff && cause.message === HALF_A_RESPONSE)) throw cause;
         throw new BrokenOff(HALF_AN_EXPORT, { cause });
       });
       visit.expectAll(text);
@@ -60,11 +60,11 @@ export const DEEDS = [
   ],
   ['large GET', 3, download],
   ['both ways at once', 2, echo],
-  ['GET, given up half way', 2, giveUpDownload],
-  ['POST, given up half way', 2, giveUpUpload],
-  ['eight calls at once', 3, async (visit) => atOnce(visit, 8)],
+  ['GET, aborted half way', 2, giveUpDownload],
+  ['POST, aborted half way', 2, giveUpUpload],
+  ['eight requests at once', 3, async (visit) => atOnce(visit, 8)],
   [
-    'first call after a while',
+    'first request after a while',
     1,
     async (visit) => {
       await delay(AWAY_MS);
@@ -75,20 +75,20 @@ export const DEEDS = [
 
 /** @param {Visit} visit @param {number} count */
 async function atOnce(visit, count) {
-  await Promise.all(Array.from({ length: count }, async () => visit.ask(`${API}soak/whose`)));
+  await Promise.all(Array.from({ length: count }, async () => visit.send(`${API}soak/whose`)));
 }
 
 /**
  * @param {Visit} visit
  * @param {'take'} path
  * @param {Buffer} chunk
- * @param {number} [times] more than one: streamed, and so of a length that nobody is told
+ * @param {number} [times] if more than one, the body is streamed without a Content-Length
  */
 async function post(visit, path, chunk, times = 1) {
   const hash = createHash('sha256');
   for (let time = 0; time < times; time++) hash.update(chunk);
   const body = times === 1 ? chunk : Readable.from(repeat(chunk, times));
-  const { text } = await visit.ask(`${API}soak/${path}`, { method: 'POST', body });
+  const { text } = await visit.send(`${API}soak/${path}`, { method: 'POST', body });
   visit.expectWhole('what the service got', text === hash.digest('hex'));
 }
 
@@ -115,7 +115,7 @@ async function giveUpDownload(visit) {
   try {
     for await (const _chunk of body) break; // which destroys it
   } catch (cause) {
-    throw new BrokenOff(HALF_AN_ANSWER, { cause });
+    throw new BrokenOff(HALF_A_RESPONSE, { cause });
   }
 }
 
@@ -129,8 +129,8 @@ async function giveUpUpload(visit) {
       await delay(60_000, undefined, { ref: false });
     })(),
   );
-  const asked = visit.ask(`${API}soak/take`, { method: 'POST', body, signal: over.signal });
-  await asked.catch((/** @type {unknown} */ error) => {
+  const pending = visit.send(`${API}soak/take`, { method: 'POST', body, signal: over.signal });
+  await pending.catch((/** @type {unknown} */ error) => {
     if (!(error instanceof BrokenOff && over.signal.aborted)) throw error;
   });
 }
@@ -141,7 +141,7 @@ async function lengthOf(body) {
   try {
     for await (const chunk of body) length += /** @type {Buffer} */ (chunk).length;
   } catch (cause) {
-    throw new BrokenOff(HALF_AN_ANSWER, { cause });
+    throw new BrokenOff(HALF_A_RESPONSE, { cause });
   }
   return length;
 }

@@ -15,10 +15,10 @@ import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
 
-/** So short that everybody's is renewed all the time. */
+/** So short that every session is refreshed all the time. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
-/** After the last deed; outages and their ends are part of it. */
+/** Time after the last action in which idle sessions are used again, outages included. */
 const WOKEN_WITHIN_SECONDS = 1_800;
 const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
 
@@ -26,10 +26,10 @@ const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
 /** @typedef {Awaited<ReturnType<typeof startTestApp>>} TestApp */
 
 /**
- * Three processes of Cloakroom behind HAProxy as `deploy/haproxy.cfg` sets it up, a Redis that loses nothing by itself, and
- * the local service with a Redis of its own; and what may befall each of them.
+ * Starts three processes of Cloakroom behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own
+ * Redis. Methods stop, kill and replace each of them.
  * @param {string} log the file that the processes of Cloakroom write their logs to
- * @param {number} ms how long a session that is left alone must stand
+ * @param {number} ms how long an idle session must last
  */
 export async function startTestApp(log, ms) {
   const folder = temporaryFolder('cloakroom-soak-');
@@ -82,7 +82,7 @@ export async function startTestApp(log, ms) {
         SESSION_KEYS: '',
         SESSION_KEYS_FILE: keysFile,
         ...toLifetimes(ms),
-        // All come from this machine's one address: they are counted, and so many are never reached.
+        // All sign-ins come from one address. This limit is never reached.
         SIGN_INS_PER_ADDRESS: '1000000',
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
@@ -107,9 +107,9 @@ export async function startTestApp(log, ms) {
     url,
     serviceUrl,
     redis,
-    /** Every process of Cloakroom there has been. */
+    /** All processes of Cloakroom so far. */
     lives,
-    /** Those that are there now, or are to be. */
+    /** The current processes, or those that are starting. */
     running,
     balancer,
     /**
@@ -132,7 +132,7 @@ export async function startTestApp(log, ms) {
       process.kill(store.pid, 'SIGKILL');
       await store[Symbol.asyncDispose]();
     },
-    /** With all that it had: every write was on disk before it was answered. */
+    /** Starts Redis again with all its data: every write was on disk before its response. */
     async reviveStore() {
       store = await startPrivateRedis(settings);
     },
@@ -140,7 +140,7 @@ export async function startTestApp(log, ms) {
       process.kill(service.pid, 'SIGKILL');
       await service.exited;
     },
-    /** @param {boolean} rotates whether a refresh gives a new refresh token from now on, and ends the old one */
+    /** @param {boolean} rotates whether refresh tokens rotate from now on */
     async reviveService(rotates) {
       service = await startService(rotates);
     },
@@ -158,7 +158,7 @@ export async function startTestApp(log, ms) {
 }
 
 /**
- * No session ends by itself, however long the run: those that are left alone are woken at its end.
+ * Returns lifetimes with which no session expires during the run. Idle sessions are used again at its end.
  * @param {number} ms
  */
 function toLifetimes(ms) {
@@ -176,7 +176,7 @@ async function freePorts(count) {
 }
 
 /**
- * A process of Cloakroom, from its start to its end.
+ * Describes a process of Cloakroom.
  * @param {Awaited<ReturnType<ReturnType<typeof createCloakroom>['start']>>} started
  * @param {number} slot
  * @param {number} number
@@ -189,7 +189,7 @@ function toLife(started, slot, number) {
     slot,
     number,
     bornAt: performance.now(),
-    /** Whether we have ended it. */
+    /** Whether the soak test has ended it. */
     isEnded: false,
     wasGone: () => isGone,
   };

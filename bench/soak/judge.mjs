@@ -6,11 +6,11 @@ import { growthPerMinute } from './vitals.mjs';
 /** @typedef {import('./deployment.mjs').Life} Life */
 /** @typedef {import('./ledger.mjs').Ledger} Ledger */
 /**
- * What there is to judge.
+ * The results of a run.
  * @typedef {object} Run
  * @property {TestApp} testApp
  * @property {Ledger} ledger
- * @property {ReadonlyMap<string, number>} mishaps how often each was suffered
+ * @property {ReadonlyMap<string, number>} mishaps how often each has happened
  * @property {ReturnType<typeof import('./vitals.mjs').watchVitals>} vitals
  * @property {ReturnType<typeof import('./people.mjs').startPeople>} people
  * @property {ReadonlyMap<Life, number>} filesAtFirst
@@ -18,11 +18,11 @@ import { growthPerMinute } from './vitals.mjs';
  */
 
 const MB = 1_000_000;
-/** Fewer say nothing about growth. */
+/** The fewest samples that show growth. */
 const SAMPLES = 12;
-/** A process that is younger still fills its caches: its growth is told, and not judged. */
+/** A younger process still fills its caches: its growth is printed, and not judged. */
 const JUDGED_AFTER_MS = 8 * 60_000;
-/** By the minute, after a full collection. */
+/** Growth a minute, after a full collection. */
 const HEAP_GROWTH_BYTES = 0.25 * MB;
 const RSS_GROWTH_BYTES = 1.5 * MB;
 const NO_GROWTH_JUDGED = [
@@ -30,13 +30,13 @@ const NO_GROWTH_JUDGED = [
   ['growth of the RSS', '–', figure(RSS_GROWTH_BYTES / MB), 'not judged: no process lived for 8 minutes'],
 ];
 /**
- * Looks at what is left when everybody has gone, prints all, and says whether every bound has held.
+ * Checks what is left after the last user, prints the results, and returns whether every limit was kept.
  * @param {Run} run
  */
 export async function judge({ testApp, ledger, mishaps, vitals, people, filesAtFirst, log }) {
   const asleep = people.asleep.filter(({ isLost }) => !isLost);
   for (const visit of asleep)
-    await visit.try('waking up', async () => visit.ask('/api/public/v1/soak/whose'));
+    await visit.try('first use after idling', async () => visit.send('/api/public/v1/soak/whose'));
   const immortal = await keysWithoutEnd(testApp);
   const processes = await Promise.all(testApp.lives.map(async (life) => toProcess(life, testApp, vitals)));
   await testApp.balancer[Symbol.asyncDispose]();
@@ -45,12 +45,12 @@ export async function judge({ testApp, ledger, mishaps, vitals, people, filesAtF
   const { lost, died } = judgeLosses(ledger, deaths);
   const endedByThemselves = testApp.lives.filter(({ isEnded, wasGone }) => !isEnded && wasGone());
 
-  printTable('What people did', [
-    ['deed', 'count', 'as ever'],
+  printTable('Actions of users', [
+    ['action', 'count', 'as expected'],
     ...[...ledger.deeds].map(([name, { all, ok }]) => [name, String(all), String(ok)]),
   ]);
-  printTable('What came instead', [
-    ['answer', 'explained by a mishap', 'only by a process without a processor', 'unexplained'],
+  printTable('Other outcomes', [
+    ['outcome', 'explained by a mishap', 'explained by a stalled process only', 'unexplained'],
     ...[...ledger.sumUp()].map(([name, { explained, excused, unexplained }]) => [
       name,
       String(explained),
@@ -80,17 +80,13 @@ export async function judge({ testApp, ledger, mishaps, vitals, people, filesAtF
   if (examples.length > 0) console.log(`\nThe first of what is unexplained:\n\n${examples.join('\n')}`);
 
   const bounds = /** @type {const} */ ([
-    ['sessions lost, but for those whose rotated token died on its way', lost.length, 0],
-    ['answers that were wrong', ledger.wrong.length, 0],
-    ['failures that nothing explains', ledger.count('unexplained'), 0],
-    ['keys in Redis without an end', immortal, 0],
+    ['sessions lost, except those whose rotated token was lost on the way', lost.length, 0],
+    ['wrong responses', ledger.wrong.length, 0],
+    ['unexplained failures', ledger.count('unexplained'), 0],
+    ['keys in Redis without a time to live', immortal, 0],
     ['processes that ended by themselves', endedByThemselves.length, 0],
-    [
-      'errors in the logs that nobody foresaw',
-      [...errors.values()].reduce((sum, count) => sum + count, 0),
-      0,
-    ],
-    ['open files more than at first', filesLeft, FILES_LEFT],
+    ['unexpected errors in the logs', [...errors.values()].reduce((sum, count) => sum + count, 0), 0],
+    ['open files beyond those at first', filesLeft, FILES_LEFT],
     ...processes.flatMap(({ judged }) => judged),
   ]);
   printTable('Bounds', [
@@ -99,10 +95,10 @@ export async function judge({ testApp, ledger, mishaps, vitals, people, filesAtF
     ...(processes.some(({ judged }) => judged.length > 0) ? [] : NO_GROWTH_JUDGED),
   ]);
   console.log(
-    `\n${ledger.signIns} sign-ins, ${ledger.signOuts} sign-outs, ${asleep.length} sessions left alone and woken at the end; ` +
-      `${died} sessions were lost because their rotated token died with its process or on its way. ` +
-      `${ledger.count('excused')} failures are explained only by a process that got no processor for 1.5 s or longer, ` +
-      `which befell ${vitals.starved.count} times, for ${figure(vitals.starved.ms / 1_000)} s in all.`,
+    `\n${ledger.signIns} sign-ins, ${ledger.signOuts} sign-outs, ${asleep.length} idle sessions used again at the end; ` +
+      `${died} sessions were lost because their rotated token was lost with its process or on the way. ` +
+      `${ledger.count('excused')} failures are explained only by a process without CPU time for 1.5 s or longer, ` +
+      `which happened ${vitals.stalled.count} times, for ${figure(vitals.stalled.ms / 1_000)} s in all.`,
   );
   return bounds.every(([, is, most]) => is <= most);
 }

@@ -1,23 +1,23 @@
 import { TOO_LARGE_TO_REPEAT } from './outcomes.mjs';
 
-/** What came of everything that anybody did, and whether it had to. */
+/** Records the outcome of every action, and whether a mishap explains it. */
 
 /**
- * A time in which something is broken on purpose.
+ * A time in which something is broken on purpose, or in which the machine stalls.
  * @typedef {object} Window
  * @property {string} name
- * @property {ReadonlySet<string>} allows The outcomes that it explains.
- * @property {boolean} losesTokens Whether a renewed token may have died on its way.
- * @property {boolean} isExcuse Nobody broke anything: the machine was too busy. What only that explains is counted by itself.
- * @property {number} from By performance.now().
+ * @property {ReadonlySet<string>} allows the outcomes that it explains
+ * @property {boolean} losesTokens whether a refreshed token may have been lost on the way
+ * @property {boolean} isExcuse whether the machine stalled; what only that explains is counted separately
+ * @property {number} from by performance.now()
  * @property {number} to
  */
 /**
- * What came of one deed: `ok`, or what came instead, see outcomes.mjs.
+ * The outcome of one action: `ok`, or another one of outcomes.mjs.
  * @typedef {object} Deed
  * @property {string} name
  * @property {string} outcome
- * @property {number} began By performance.now().
+ * @property {number} began by performance.now()
  * @property {number} ended
  */
 
@@ -26,17 +26,17 @@ const EXAMPLES = 12;
 /**
  * @typedef {object} Loss
  * @property {string} session its pseudonym
- * @property {string} deed at which it was gone, and how that was told
- * @property {number} at By performance.now().
+ * @property {string} deed the action that found it ended, and its outcome
+ * @property {number} at by performance.now()
  */
 /** @typedef {'explained' | 'excused' | 'unexplained'} Verdict */
 
 export function createLedger() {
   /** @type {Window[]} */
   const windows = [];
-  /** All that did not go well. @type {Deed[]} */
+  /** The actions with another outcome than `ok`. @type {Deed[]} */
   const troubles = [];
-  /** By name of the deed: how many, and how many went well. @type {Map<string, { all: number, ok: number }>} */
+  /** By name of the action: how many, and how many were `ok`. @type {Map<string, { all: number, ok: number }>} */
   const deeds = new Map();
   /** @type {string[]} */
   const notes = [];
@@ -56,14 +56,14 @@ export function createLedger() {
 
   const ledger = {
     deeds,
-    /** Sessions that were signed in and not ended, and are gone. @type {Loss[]} */
+    /** Sessions that ended although no user signed out. @type {Loss[]} */
     lost: [],
-    /** Answers with what is another's, that are not whole, or to whom they must not come. @type {string[]} */
+    /** Responses of another user, incomplete ones, and those that must not have come. @type {string[]} */
     wrong: [],
     signIns: 0,
     signOuts: 0,
     /**
-     * Something breaks from now on, until the window is closed.
+     * Opens a window: something is broken from now on.
      * @param {string} name
      * @param {readonly string[]} allows
      * @param {{ from?: number, to?: number, losesTokens?: boolean | undefined, isExcuse?: boolean }} [more]
@@ -91,7 +91,7 @@ export function createLedger() {
       else troubles.push({ name, outcome, began: from, ended: performance.now() });
     },
     /**
-     * Whether a renewed token may have died on its way in this time.
+     * Whether a refreshed token may have been lost on the way in this time.
      * @param {number} from
      * @param {number} to
      */
@@ -106,7 +106,7 @@ export function createLedger() {
       ledger.wrong.push(what);
       notes.push(`${atSecond(performance.now())} wrong: ${what}, ${before(performance.now())}`);
     },
-    /** Troubles by outcome, and whether anything explains them. */
+    /** Other outcomes than `ok`, by their explanation. */
     sumUp() {
       /** @type {Map<string, Record<Verdict, number>>} */
       const counts = new Map();
@@ -119,7 +119,7 @@ export function createLedger() {
     },
     /** @param {Verdict} verdict */
     count: (verdict) => troubles.filter((trouble) => judge(trouble) === verdict).length,
-    /** Lines about the first of all that nothing explains. @param {readonly Loss[]} lost */
+    /** Lines about the first unexplained outcomes. @param {readonly Loss[]} lost */
     examples(lost) {
       const lines = troubles
         .filter((trouble) => judge(trouble) === 'unexplained')

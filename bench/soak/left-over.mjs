@@ -6,12 +6,12 @@ import { openFiles } from './vitals.mjs';
 /** @typedef {import('./deployment.mjs').TestApp} TestApp */
 /** @typedef {import('./deployment.mjs').Life} Life */
 
-/** More than at first, once all connections of browsers and of the service have closed. */
+/** The most open files beyond those at first, once all connections have closed. */
 export const FILES_LEFT = 4;
 const CLOSED_WITHIN_MS = 90_000;
 
 /**
- * Keys of Redis that would stay for ever.
+ * Counts the keys of Redis without a time to live.
  * @param {TestApp} testApp
  */
 export async function keysWithoutEnd({ redis }) {
@@ -25,7 +25,7 @@ export async function keysWithoutEnd({ redis }) {
 }
 
 /**
- * The most that any process has open beyond what it had when it was new, once that no longer shrinks.
+ * Resolves to the most files that a process has open beyond those at its start, once the number no longer shrinks.
  * @param {TestApp} testApp
  * @param {ReadonlyMap<Life, number>} filesAtFirst
  */
@@ -42,8 +42,8 @@ export async function openFilesLeft({ running }, filesAtFirst) {
 /** @typedef {{ session: string, begunAt: number, endedAt: number }} Death In ms since the epoch. */
 
 /**
- * Sessions whose refresh token was used up by an attempt whose answer nobody got, and lines of errors that nobody
- * foresaw, by message.
+ * Reads from the log the sessions whose refresh token was used by an earlier request with a lost response, and the unexpected errors
+ * by message.
  * @param {string} file
  */
 export async function readLog(file) {
@@ -69,8 +69,8 @@ function toDeath(line) {
 }
 
 /**
- * Tells the sessions that were lost in the one way that nobody can help from all others: the log says of this very session
- * that an earlier attempt used its token up, and between that and its end something was broken that loses tokens.
+ * Separates the lost sessions that are unavoidable: the log says that an earlier refresh used the session's token, and a mishap
+ * that loses tokens happened between that and the session's end.
  * @param {import('./ledger.mjs').Ledger} ledger
  * @param {readonly Death[]} deaths
  */

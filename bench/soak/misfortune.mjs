@@ -6,11 +6,11 @@ import { LASTS_MS, mishaps } from './mishaps.mjs';
 /** @typedef {import('./mishaps.mjs').Mishap} Mishap */
 /** @typedef {import('./random.mjs').Random} Random */
 
-/** After each recovery, and until the next mishap, nothing is broken: in ms, by chance. */
+/** Time between a recovery and the next mishap, in ms: a random value in this range. */
 const CALM = /** @type {const} */ ([2_000, 6_000]);
 
 /**
- * One mishap after the other, in an order of chance, for so long.
+ * Creates the sequence of mishaps, in random order, for this time.
  * @param {TestApp} testApp
  * @param {Ledger} ledger
  * @param {Random} random
@@ -22,7 +22,7 @@ export function createMisfortune(testApp, ledger, random, ms) {
   const all = mishaps(() => performance.now() > half);
   const counts = new Map(all.map(({ name }) => [name, 0]));
   return {
-    /** How often each has been suffered. */
+    /** How often each has happened. */
     counts,
     async suffer() {
       for (;;) {
@@ -39,7 +39,7 @@ export function createMisfortune(testApp, ledger, random, ms) {
 }
 
 /**
- * Resolves when everything must be as ever again.
+ * Runs a mishap. Resolves when everything must work again.
  * @param {Mishap} mishap
  * @param {TestApp} testApp
  * @param {Ledger} ledger

@@ -4,28 +4,28 @@ import { HALF_AN_EXPORT } from './outcomes.mjs';
 
 const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await fromDist('errors.js'));
 
-/** What goes wrong on purpose, and exactly which outcomes that explains. */
+/** The mishaps, and the outcomes that each explains. */
 
 /** @typedef {import('./deployment.mjs').TestApp} TestApp */
 /**
  * @typedef {object} Mishap
  * @property {string} name
- * @property {readonly string[]} allows Outcomes, word by word.
- * @property {boolean} [losesTokens] Whether a renewed token may die on its way; where they rotate, its session with it.
- * @property {number} recoveryMs From its end until everything must be as ever.
+ * @property {readonly string[]} allows the outcomes that it explains
+ * @property {boolean} [losesTokens] whether a refreshed token may be lost on the way; with rotation, its session with it
+ * @property {number} recoveryMs from its end until everything must work again
  * @property {(testApp: TestApp) => Promise<unknown> | void} begin
- * @property {number} [lastsMs] without: for as long as `begin` takes
+ * @property {number} [lastsMs] absent for one that ends with `begin`
  * @property {(testApp: TestApp) => Promise<unknown> | void} [end]
  */
 
 export const LASTS_MS = 3_000;
-/** For what nobody remembers: what was asked before its end is explained by when it was asked. */
+/** Recovery from a mishap without lasting effects. A request from before its end is explained by its time. */
 const SOON_MS = 2_000;
-/** A renewal that was begun at the last moment may take the five seconds of its time-out, and others wait for it. */
+/** A refresh that began at the last moment may take its five seconds of timeout, and other requests wait for it. */
 const LATER_MS = 8_000;
 
 /**
- * The outcome of a page that shows a problem.
+ * Returns the outcome of a page with a problem.
  * @param {import('../../src/errors.ts').ProblemCode} code
  */
 function page(code) {
@@ -45,13 +45,13 @@ const UNREACHABLE = ['502 service_unreachable', page('service_unreachable'), HAL
 /** @type {readonly Mishap[]} */
 const MISHAPS = [
   ofService(
-    'the service answers 500',
+    'the service responds 500',
     ['500 passed on', page('service_failed'), '500 of the service', ...NO_TOKEN],
     { route: 'any', fault: 'status', status: 500 },
     { recoveryMs: LATER_MS },
   ),
   ofService('lists are reset', UNREACHABLE, { route: 'workspaces', fault: 'reset-before' }),
-  ofService('lists are cut off', [...UNREACHABLE, 'half an answer'], { route: 'workspaces', fault: 'cut' }),
+  ofService('lists are cut off', [...UNREACHABLE, 'half a response'], { route: 'workspaces', fault: 'cut' }),
   ofService('lists hang', ['504 service_timeout', page('service_timeout'), HALF_AN_EXPORT], {
     route: 'workspaces',
     fault: 'latency',
@@ -64,14 +64,14 @@ const MISHAPS = [
   }),
   ofService(
     'access tokens are revoked',
-    // A call whose repetition was refused as well.
+    // A request whose repetition was refused, too.
     ['401 passed on', page('service_refuses_sign_in'), HALF_AN_EXPORT],
     { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
   ),
-  ofToken('token endpoint answers 500', NO_TOKEN, { fault: 'status', status: 500 }),
+  ofToken('token endpoint responds 500', NO_TOKEN, { fault: 'status', status: 500 }),
   ofToken('token endpoint hangs', NO_TOKEN, { fault: 'latency', latencyMs: 9_000 }, true),
   ofToken('token endpoint is late', [], { fault: 'latency', latencyMs: 1_000 }),
-  ofToken('token answers are lost', NO_TOKEN, { fault: 'reset-after' }, true),
+  ofToken('token responses are lost', NO_TOKEN, { fault: 'reset-after' }, true),
   {
     name: 'Redis is stopped',
     allows: NO_STORE,
@@ -102,7 +102,7 @@ const MISHAPS = [
   },
   {
     name: 'a process is killed',
-    allows: ['502 “502 Bad Gateway”', 'no answer', 'half an answer', HALF_AN_EXPORT],
+    allows: ['502 “502 Bad Gateway”', 'no response', 'half a response', HALF_AN_EXPORT],
     losesTokens: true,
     recoveryMs: LATER_MS,
     begin: async (testApp) => testApp.replace(2, 'SIGKILL'),
@@ -110,8 +110,8 @@ const MISHAPS = [
 ];
 
 /**
- * Every kind there is.
- * @param {() => boolean} rotates whether refresh tokens work once from the next start of the service on
+ * Returns all mishaps.
+ * @param {() => boolean} rotates whether refresh tokens rotate from the next start of the service on
  * @returns {readonly Mishap[]}
  */
 export function mishaps(rotates) {
@@ -129,9 +129,9 @@ function ofService(name, allows, fault, more) {
   /** @param {TestApp} testApp @param {import('undici').Dispatcher.HttpMethod} method @param {string} [body] */
   const tell = async ({ serviceUrl }, method, body) => {
     const headers = { 'content-type': 'application/json' };
-    const answer = await request(`${serviceUrl}/_faults`, { method, headers, ...(body && { body }) });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 400) throw new Error(`the service takes no such fault: ${text}`);
+    const response = await request(`${serviceUrl}/_faults`, { method, headers, ...(body && { body }) });
+    const text = await response.body.text();
+    if (response.statusCode >= 400) throw new Error(`the service takes no such fault: ${text}`);
   };
   return {
     name,
@@ -155,13 +155,13 @@ function ofToken(name, allows, fault, losesTokens = false) {
 }
 
 /**
- * @param {() => boolean} rotates whether refresh tokens work once from then on
+ * @param {() => boolean} rotates whether refresh tokens rotate from then on
  * @returns {Mishap}
  */
 function serviceIsKilled(rotates) {
   return {
     name: 'the service is killed',
-    allows: [...UNREACHABLE, ...NO_TOKEN, 'no answer', 'half an answer'],
+    allows: [...UNREACHABLE, ...NO_TOKEN, 'no response', 'half a response'],
     losesTokens: true,
     recoveryMs: LATER_MS,
     begin: async (testApp) => testApp.killService(),

@@ -1,8 +1,7 @@
 /**
- * What came instead of what was asked for, in words that tell whose answer it was: `502 service_unreachable` of the gateway,
- * `429 passed on` of the service, `503 “Cloakroom is briefly unavailable”` of a page (HAProxy's own pages are called
- * `502 Bad Gateway`), a bare `500` of whoever said nothing more.
- * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} answer
+ * Names the outcome of a response by its source: `502 service_unreachable` of the gateway, `429 passed on` of the service,
+ * `503 “Cloakroom is briefly unavailable”` of a page (HAProxy's own page is `502 Bad Gateway`), a bare `500` of an unknown one.
+ * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} response
  */
 export function outcomeOf({ status, headers, text }) {
   if (headers['via'] !== undefined) return `${status} passed on`;
@@ -14,7 +13,7 @@ export function outcomeOf({ status, headers, text }) {
   return title === undefined ? String(status) : `${status} “${title.trim()}”`;
 }
 
-/** A call whose token was spent or refused on its way, and whose body is too large to be sent again. */
+/** The token of the request expired or was refused on the way, and its body is too large to be sent again. */
 export const TOO_LARGE_TO_REPEAT = '401 passed on, too large to repeat';
-/** A list that was to be exported broke off: it may ask for many pages, and anything may befall each of them. */
+/** An export was cut off, because one of its upstream requests failed. */
 export const HALF_AN_EXPORT = 'half an export';

@@ -7,19 +7,19 @@ import { createVisit } from './visit.mjs';
 /** @typedef {import('./random.mjs').Random} Random */
 
 const USERS = ['demo', 'guest'];
-/** In ms, between two deeds. */
+/** Pause between two actions, in ms. */
 const PAUSE = /** @type {const} */ ([20, 500]);
 const DEEDS_OF_A_VISIT = /** @type {const} */ ([10, 80]);
 const LOTTERY = DEEDS.flatMap((row) => Array.from({ length: row[1] }, () => row));
 
 /**
- * People who come, do this and that, and go, until they are told to stop. Some leave without signing out.
+ * Starts users who sign in, act and leave, until they are stopped. Some leave without signing out.
  * @param {Place} place
  * @param {number} count
  * @param {Random} random
  */
 export function startPeople(place, count, random) {
-  /** Signed in, and left alone. @type {Visit[]} */
+  /** Sessions of users who have left without signing out. @type {Visit[]} */
   const asleep = [];
   const over = new AbortController();
   const live = async (/** @type {Random} */ own) => {
@@ -41,17 +41,19 @@ export function startPeople(place, count, random) {
   };
   const leave = async (/** @type {Visit} */ visit, /** @type {Random} */ own) => {
     const cookie = visit.cookie();
-    // Whatever these get: they must not bring the session back.
-    const calls = own.chance(0.5) ? 4 : 0;
-    const underWay = Promise.allSettled(Array.from({ length: calls }, async () => visit.ask('/workspaces')));
+    // Requests in flight at the sign-out must not bring the session back.
+    const requests = own.chance(0.5) ? 4 : 0;
+    const inFlight = Promise.allSettled(
+      Array.from({ length: requests }, async () => visit.send('/workspaces')),
+    );
     const isEnded = await visit.signOut();
-    await underWay;
+    await inFlight;
     if (isEnded) await visit.expectEnded(cookie);
   };
   const all = Promise.all(Array.from({ length: count }, async () => live(random.fork())));
   return {
     asleep,
-    /** Rejects with what made somebody fall over; resolves when all have gone. */
+    /** Resolves when all users have left; rejects with a failure of this script. */
     gone: all,
     async stop() {
       over.abort();
@@ -61,7 +63,7 @@ export function startPeople(place, count, random) {
 }
 
 /**
- * What each user has, asked for while nothing is wrong.
+ * Reads the workspaces of each user while nothing is broken.
  * @param {Omit<Place, 'itemsOf'>} place
  * @returns {Promise<Map<string, Set<string>>>}
  */
@@ -70,7 +72,7 @@ export async function readItems(place) {
   for (const user of USERS) {
     const visit = createVisit({ ...place, itemsOf }, user);
     if (!(await visit.signIn())) throw new Error(`${user} could not sign in.`);
-    const { text } = await visit.ask('/workspaces.ndjson');
+    const { text } = await visit.send('/workspaces.ndjson');
     const ids = text
       .trim()
       .split('\n')

@@ -1,6 +1,6 @@
 /**
- * Numbers that look random and are the same for the same seed (mulberry32): who does what, in which order. What comes of
- * it still hangs on the machine's own pace.
+ * Creates a random generator (mulberry32). The same seed gives the same actions in the same order; their outcomes still depend on
+ * the speed of the machine.
  * @param {number} seed
  */
 export function createRandom(seed) {
@@ -30,7 +30,7 @@ export function createRandom(seed) {
     shuffle,
     /** @param {number} probability */
     chance: (probability) => next() < probability,
-    /** A stream of its own: that of one person must not hang on how quick the others are. */
+    /** Creates a generator for one user, independent of the speed of the others. */
     fork: () => createRandom(next() * 2 ** 32),
   };
 }

@@ -6,8 +6,8 @@ import { fromDist } from '../support/compiled.mjs';
 import { createRedis, silentLog } from '../support/store.mjs';
 
 /**
- * The local service, with a few paths before it that it does not know, for bodies of any size either way. Each answer to
- * a call says in `X-Grant` which grant its token came from: a grant belongs to one session for as long as that lives.
+ * Runs the local service with a few paths more, for bodies of any size in both directions. Each response names in `X-Grant` the
+ * grant of its request's token. A grant belongs to one session.
  */
 
 const { createLocalService } = /** @type {typeof import('../../src/local-service/local-service.ts')} */ (
@@ -40,7 +40,7 @@ async function serve(req, res) {
   const grant = token === undefined ? undefined : await accessTokens.grantOf(token);
   if (grant !== undefined) res.setHeader('x-grant', grant);
   if (req.url?.startsWith(SOAK) !== true) local(req, res);
-  else if (await isValid(token)) await answer(new URL(req.url, 'http://service'), req, res);
+  else if (await isValid(token)) await respond(new URL(req.url, 'http://service'), req, res);
   else res.writeHead(401).end();
 }
 
@@ -54,7 +54,7 @@ async function isValid(token) {
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  */
-async function answer({ pathname, searchParams }, req, res) {
+async function respond({ pathname, searchParams }, req, res) {
   if (pathname === `${SOAK}give`)
     await pipeline(Readable.from(bytes(Number(searchParams.get('bytes')))), res);
   else if (pathname === `${SOAK}echo`) await pipeline(req, res);

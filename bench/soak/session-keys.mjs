@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const WITHIN_MS = 30_000;
-/** Cloakroom takes eight. */
+/** The most session keys in use; Cloakroom accepts eight. */
 const MOST_KEYS = 4;
 
 /**
- * What the file holds, one content after the other, until another key is the first. No key is ever dropped: some sessions
- * are left alone for the whole run. So once there are enough, the one that has rested longest is used again.
+ * Returns the steps, as contents of the file, that make another key the first. No key is dropped, because some sessions are idle
+ * for the whole run. Once there are enough keys, the oldest one is used again.
  * @param {readonly string[]} keys
  * @param {() => string} make
  */
@@ -27,7 +27,7 @@ export function replacement(keys, make) {
 const newKey = () => randomBytes(32).toString('base64url');
 
 /**
- * The file that `SESSION_KEYS_FILE` names, and the change of its keys while everything goes on.
+ * Creates the file of `SESSION_KEYS_FILE`, and changes its keys during the run.
  * @param {string} file
  * @param {string} first key
  * @param {string} log that the processes write
@@ -38,7 +38,7 @@ export function createSessionKeys(file, first, log) {
   writeFileSync(file, first);
 
   /**
-   * Lets processes read the file again. Resolves once all have said so.
+   * Makes processes read the file again. Resolves once the log says that all have.
    * @param {readonly string[]} content
    * @param {readonly number[]} pids
    */

@@ -5,11 +5,11 @@ const { sessionLogId } = /** @type {typeof import('../../src/session/events.ts')
 );
 
 /**
- * The pseudonym of the session behind a `Cookie` header.
+ * Returns the log id of the session of a `Cookie` header.
  * @param {string} cookie
  */
 export function sessionOf(cookie) {
   const [, id] = /(?:^|; )cloakroom=s(?::|%3A)([^.]+)\./.exec(cookie) ?? [];
-  if (id === undefined) throw new Error('Whoever signed in got no session cookie.');
+  if (id === undefined) throw new Error('There is no session cookie after the sign-in.');
   return sessionLogId(id);
 }

@@ -12,9 +12,8 @@ import { temporaryFolder } from './temporary-folder.mjs';
 import { openFiles, watchVitals } from './vitals.mjs';
 
 /**
- * Everything at once, for some minutes: people who sign in, look at pages, call, export and leave, while whatever
- * Cloakroom stands on breaks and comes back. The exit code is 1 where a session was lost, an answer was wrong, or anything
- * failed that nothing explains.
+ * Runs a soak test for some minutes: users sign in, read pages, send API requests, export and leave, while Redis, the service and
+ * processes fail and recover. The exit code is 1 if a session was lost, a response was wrong, or a failure is unexplained.
  */
 
 const PEOPLE = 16;
@@ -41,7 +40,7 @@ try {
 
   const misfortune = createMisfortune(testApp, ledger, random.fork(), ms);
   try {
-    // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
+    // A user who throws is a flaw of this script: there is nothing to judge.
     await Promise.race([misfortune.suffer(), people.gone]);
     await delay(Math.max(0, began + ms - performance.now()));
     await people.stop();
@@ -61,7 +60,7 @@ try {
 }
 
 /**
- * A line a minute, so that whoever waits sees that it goes on.
+ * Prints a line of progress each minute.
  * @param {AbortSignal} signal
  * @param {import('./ledger.mjs').Ledger} ledger
  * @param {number} began
@@ -72,7 +71,7 @@ async function tell(signal, ledger, began) {
     const deeds = [...ledger.deeds.values()].reduce((sum, { all }) => sum + all, 0);
     const after = Math.round((performance.now() - began) / 60_000);
     console.log(
-      `after ${after} min: ${deeds} deeds, ${ledger.count('unexplained')} failed without a reason, ${ledger.lost.length} sessions lost`,
+      `after ${after} min: ${deeds} actions, ${ledger.count('unexplained')} unexplained failures, ${ledger.lost.length} sessions lost`,
     );
   }
 }

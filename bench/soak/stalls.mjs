@@ -1,10 +1,10 @@
-/** So long Redis is waited for: who got no processor for that time gave up on it, though it had answered. */
+/** The Redis timeout. A process without CPU time for so long gives up on Redis, although it has responded. */
 const STALL_MS = 1_500;
 const EVERY_MS = 100;
 
-/** @typedef {{ from: number, to: number }} Stall In which a process got no processor, in ms since the epoch. */
+/** @typedef {{ from: number, to: number }} Stall a time without CPU time for a process, in ms since the epoch */
 
-/** Watches this very process; takes what was seen since it was last asked. */
+/** Watches this process for stalls. */
 export function watchStalls() {
   /** @type {Stall[]} */
   let seen = [];

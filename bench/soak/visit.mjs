@@ -4,50 +4,50 @@ import { sessionOf } from './session-of.mjs';
 import { outcomeOf, TOO_LARGE_TO_REPEAT } from './outcomes.mjs';
 import { signIn } from './sign-in.mjs';
 
-/** @typedef {import('./browser.mjs').Answer} Answer */
-/** @typedef {import('./browser.mjs').Asked} Asked */
+/** @typedef {import('./browser.mjs').WholeResponse} WholeResponse */
+/** @typedef {import('./browser.mjs').RequestOptions} RequestOptions */
 /** @typedef {import('./ledger.mjs').Ledger} Ledger */
 
 /**
- * What all visits share.
+ * The settings that all visits share.
  * @typedef {object} Place
- * @property {string} url Cloakroom's, as browsers see it.
+ * @property {string} url Cloakroom's public URL
  * @property {Ledger} ledger
- * @property {ReadonlyMap<string, ReadonlySet<string>>} itemsOf The ids of each user's workspaces.
+ * @property {ReadonlyMap<string, ReadonlySet<string>>} itemsOf the ids of each user's workspaces
  */
 
-/** The session has gone though nobody ended it: nothing more can be done with it. */
+/** The session has ended although the user did not sign out. */
 class Lost extends Error {}
 
-/** An answer other than the one that was asked for. */
+/** A response with another outcome than the expected one. */
 class Trouble extends Error {}
 
 /**
- * One session of one user: from signing in until it is ended or left alone.
+ * Creates the visit of a user: one session, from sign-in until sign-out or until the user leaves.
  * @param {Place} place
  * @param {string} user
  */
 export function createVisit({ url, ledger, itemsOf }, user) {
   const browser = createBrowser();
-  /** The one grant that all its tokens come from; known with the first answer of the service. @type {string | undefined} */
+  /** The grant of all its tokens, known from the first response of the service. @type {string | undefined} */
   let grant;
   let isLost = false;
-  /** What the logs call it. */
+  /** Its log id. */
   let session = 'nobody';
   const mine = itemsOf.get(user) ?? new Set();
   const others = [...itemsOf].flatMap(([name, ids]) => (name === user ? [] : Array.from(ids)));
 
   /**
-   * Sees to it that an answer is the session's own, whatever its status.
-   * @param {Pick<Answer, 'status' | 'headers'>} answer
+   * Checks that a response belongs to this session, whatever its status.
+   * @param {Pick<WholeResponse, 'status' | 'headers'>} response
    * @param {string} text
-   * @param {Asked} asked
+   * @param {RequestOptions} options
    */
   const judge = ({ status, headers }, text, { body }) => {
     const owner = headers['x-grant'];
     if (owner !== undefined) {
       grant ??= String(owner);
-      if (owner !== grant) ledger.noteWrong('a call went out with the token of another session');
+      if (owner !== grant) ledger.noteWrong('a request was sent with the token of another session');
     }
     if (status === 200) return;
     const outcome = outcomeOf({ status, headers, text });
@@ -99,27 +99,27 @@ export function createVisit({ url, ledger, itemsOf }, user) {
     /**
      * A 200 with its whole body.
      * @param {string} path
-     * @param {Asked} [asked]
+     * @param {RequestOptions} [options]
      */
-    async ask(path, asked = {}) {
-      const headers = { 'sec-fetch-site': 'same-origin', ...asked.headers };
-      const answer = await browser.ask(url + path, { ...asked, headers });
-      judge(answer, answer.text, asked);
-      return answer;
+    async send(path, options = {}) {
+      const headers = { 'sec-fetch-site': 'same-origin', ...options.headers };
+      const response = await browser.send(url + path, { ...options, headers });
+      judge(response, response.text, options);
+      return response;
     },
     /**
-     * An answer whose body is yet to come.
+     * Resolves to a response with its body still to read.
      * @param {string} path
-     * @param {Asked} [asked]
+     * @param {RequestOptions} [options]
      */
-    async open(path, asked = {}) {
-      const headers = { 'sec-fetch-site': 'same-origin', ...asked.headers };
+    async open(path, options = {}) {
+      const headers = { 'sec-fetch-site': 'same-origin', ...options.headers };
       const {
         statusCode: status,
-        headers: answered,
+        headers: responseHeaders,
         body,
-      } = await browser.open(url + path, { ...asked, headers });
-      judge({ status, headers: answered }, status === 200 ? '' : await textOf(body), asked);
+      } = await browser.open(url + path, { ...options, headers });
+      judge({ status, headers: responseHeaders }, status === 200 ? '' : await textOf(body), options);
       return body;
     },
     /** What is on a page or in a list is this user's. @param {string} text */
@@ -141,18 +141,18 @@ export function createVisit({ url, ledger, itemsOf }, user) {
     async signOut() {
       const headers = { accept: 'application/json', 'sec-fetch-site': 'same-origin' };
       const outcome = await visit.try('signing out', async () => {
-        const answer = await browser.ask(`${url}/auth/logout`, { method: 'POST', headers });
-        if (answer.status !== 204) throw new Trouble(outcomeOf(answer));
+        const response = await browser.send(`${url}/auth/logout`, { method: 'POST', headers });
+        if (response.status !== 204) throw new Trouble(outcomeOf(response));
       });
       if (outcome === 'ok') ledger.signOuts += 1;
       return outcome === 'ok';
     },
     /** With the cookie that it had before it was ended. @param {string} cookie */
     async expectEnded(cookie) {
-      const answer = await createBrowser()
-        .ask(`${url}/api/public/v1/soak/whose`, { headers: { cookie } })
+      const response = await createBrowser()
+        .send(`${url}/api/public/v1/soak/whose`, { headers: { cookie } })
         .catch(() => undefined);
-      if (answer?.status === 200) ledger.noteWrong('a session that was ended came back');
+      if (response?.status === 200) ledger.noteWrong('a session that was ended came back');
     },
     cookie: () => browser.cookieFor(url),
   };

@@ -4,49 +4,49 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** @typedef {import('./deployment.mjs').Life} Life */
 /** @typedef {{ at: number, rss: number, heapUsed: number, lagMs: number }} Sample `at` by performance.now(), bytes. */
 
-/** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} Told */
+/** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} Vitals */
 
 const EVERY_MS = 5_000;
-/** What a process says that gave up on Redis for want of a processor, and nothing else. */
-const WITHOUT_PROCESSOR = ['503 session_store_unavailable', '503 “Cloakroom is briefly unavailable”'];
-/** So long after that it may still connect to Redis again. */
+/** The outcomes of a process that gave up on Redis because it got no CPU time. */
+const STALLED = ['503 session_store_unavailable', '503 “Cloakroom is briefly unavailable”'];
+/** Time after a stall in which the process may still reconnect to Redis. */
 const AFTERWARDS_MS = 1_500;
 
 /**
- * Looks at every process now and then, as long as it lives. Where the machine was too busy for it, the ledger is told.
+ * Samples every process while it runs, and records its stalls in the ledger.
  * @param {import('./deployment.mjs').TestApp} testApp
  * @param {import('./ledger.mjs').Ledger} ledger
  */
 export function watchVitals(testApp, ledger) {
   /** @type {Map<Life, Sample[]>} */
   const samples = new Map();
-  const starved = { count: 0, ms: 0 };
+  const stalled = { count: 0, ms: 0 };
   const over = new AbortController();
   const excuse = (/** @type {import('./stalls.mjs').Stall} */ { from, to }) => {
-    starved.count += 1;
-    starved.ms += to - from;
+    stalled.count += 1;
+    stalled.ms += to - from;
     const times = { from: from - performance.timeOrigin, to: to - performance.timeOrigin + AFTERWARDS_MS };
-    ledger.open('a process got no processor', WITHOUT_PROCESSOR, { ...times, isExcuse: true });
+    ledger.open('a process stalled', STALLED, { ...times, isExcuse: true });
   };
-  const look = async (/** @type {Life} */ life) => {
-    const { stalls, ...told } = /** @type {Told} */ (await life.ask());
-    const mine = samples.get(life) ?? [];
-    samples.set(life, mine);
-    mine.push({ ...told, at: performance.now() });
+  const sample = async (/** @type {Life} */ life) => {
+    const { stalls, ...vitals } = /** @type {Vitals} */ (await life.ask());
+    const ofLife = samples.get(life) ?? [];
+    samples.set(life, ofLife);
+    ofLife.push({ ...vitals, at: performance.now() });
     stalls.forEach(excuse);
   };
   const watching = (async () => {
     while (!over.signal.aborted) {
       const living = testApp.running.filter(({ isEnded, wasGone }) => !isEnded && !wasGone());
-      // One that ends just then says nothing any more.
-      await Promise.all(living.map(async (life) => look(life).catch(() => {})));
+      // A process that ends meanwhile has no sample.
+      await Promise.all(living.map(async (life) => sample(life).catch(() => {})));
       await delay(EVERY_MS);
     }
   })();
   return {
     samples,
-    /** How often a process got no processor for longer than anyone waits for Redis, and for how long in all. */
-    starved,
+    /** The number and total time of stalls that were longer than the Redis timeout. */
+    stalled,
     async stop() {
       over.abort();
       await watching;
@@ -55,7 +55,7 @@ export function watchVitals(testApp, ledger) {
 }
 
 /**
- * How much a figure grows in a minute, by linear regression over what is left of the samples after their first quarter.
+ * Returns the growth of a figure per minute, by linear regression over the last three quarters of the samples.
  * @param {readonly Sample[]} samples
  * @param {'rss' | 'heapUsed'} what
  */

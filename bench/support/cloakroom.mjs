@@ -20,7 +20,7 @@ const { createSessionCookie } = /** @type {typeof import('../../src/session/cook
 const START_WITHIN_MS = 20_000;
 
 /**
- * What all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in would.
+ * Creates what all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in does.
  * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} around
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
@@ -37,7 +37,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     encryption: createEncryption({ current: [sessionKey] }),
     idleSeconds: 3_600,
     readSession() {
-      throw new Error('Here sessions are only made.');
+      throw new Error('Benchmarks only create sessions here.');
     },
     maxSeconds: 43_200,
     now: Date.now,
@@ -54,7 +54,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   return {
     env,
     /**
-     * A session with this grant, and its `Cookie` header.
+     * Writes a session with this grant. Resolves to its `Cookie` header.
      * @param {import('../../src/session/record.ts').Grant} grant
      */
     async createSession(grant) {
@@ -63,7 +63,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
       return cookies.write(id).split(';', 1)[0] ?? '';
     },
     /**
-     * One process of it, as it is shipped. Resolves once it is ready for requests.
+     * Starts one process as shipped. Resolves once it is ready for requests.
      * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number, port?: number }} [options]
      */
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, ...options } = {}) {
@@ -88,7 +88,7 @@ function readStartOptions() {
     JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   );
   const [, options] = /^exec node ((?:--\S+ )+)\S+$/.exec(scripts.start) ?? [];
-  if (options === undefined) throw new Error(`That is no way to start it: ${scripts.start}`);
+  if (options === undefined) throw new Error(`The start script has an unexpected form: ${scripts.start}`);
   return options.trim().split(' ');
 }
 

@@ -1,6 +1,6 @@
 /**
- * Loads a module of the compiled app: what is measured is what is shipped. The client says which file of src its types
- * are in.
+ * Loads a module of the compiled app: benchmarks measure what is shipped. The import's
+ * type comes from the file of src.
  * @param {string} path below dist
  * @returns {Promise<unknown>}
  */

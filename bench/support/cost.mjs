@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { figure } from './table.mjs';
 
-/** Sent by a benchmark itself, by Redis's own keeping and by new connections. */
+/** Commands of the benchmark itself and of new connections. */
 const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)/;
 
 /** @typedef {Awaited<ReturnType<typeof import('./deployment.mjs').startTestApp>>} TestApp */
 /**
  * @typedef {object} Cost
- * @property {Map<string, number>} commands of Redis, those inside scripts too
+ * @property {Map<string, number>} commands of Redis, including those inside scripts
  * @property {number} redisMs CPU time
  * @property {number} processMs CPU time of all processes of Cloakroom
- * @property {number} written bytes that the append-only file has grown by
+ * @property {number} written growth of the append-only file in bytes
  */
 
 /**
- * Sessions whose token still lives this long.
+ * Creates sessions whose access token expires in this time. Resolves to their `Cookie` headers.
  * @param {TestApp} testApp
  * @param {number} count
  * @param {number} [leftSeconds]
@@ -26,7 +26,7 @@ export async function createSessions(testApp, count, leftSeconds) {
 }
 
 /**
- * What Redis and Cloakroom spend on some work.
+ * Resolves to what Redis and Cloakroom spend on some work.
  * @param {TestApp} testApp
  * @param {() => Promise<void>} work
  * @returns {Promise<Cost>}
@@ -63,10 +63,10 @@ export async function costOf({ store, processes }, work) {
 }
 
 /**
- * A table of the commands for one of `per`.
+ * Returns the rows of a table with the commands per unit of work.
  * @param {Map<string, number>} commands
  * @param {number} per
- * @param {Map<string, number>} [without] what there would have been anyway
+ * @param {Map<string, number>} [without] the commands of the same work without what is measured
  */
 export function toCommandRows(commands, per, without = new Map()) {
   const counts = [...commands].map(
@@ -77,12 +77,12 @@ export function toCommandRows(commands, per, without = new Map()) {
   return [
     ['command', 'count'],
     ...rows.map(([name, count]) => [name.toUpperCase(), figure(count / per)]),
-    ['all, those inside scripts too', figure(all / per)],
+    ['all, including those inside scripts', figure(all / per)],
   ];
 }
 
 /**
- * Resolves once Redis has rewritten its file, and writes on behind it.
+ * Resolves once Redis has finished rewriting its append-only file.
  * @param {TestApp} testApp
  */
 export async function settled({ store }) {

@@ -5,7 +5,7 @@ import { startService } from './service.mjs';
 import { startStore } from './store.mjs';
 
 /**
- * Cloakroom as it is shipped, in processes of its own, beside a private Redis and before a service that costs nothing.
+ * Starts Cloakroom as shipped, with a private Redis and a service that costs almost no CPU.
  * @param {{ processes: number, tokenSeconds?: number, tokenLatencyMs?: number }} options
  */
 export async function startTestApp({ processes, ...serviceOptions }) {
@@ -29,14 +29,14 @@ export async function startTestApp({ processes, ...serviceOptions }) {
     service,
     processes: running,
     /**
-     * A session as sign-in would write it, and its `Cookie` header.
-     * @param {number} [leftSeconds] that its access token still lives
+     * Writes a session as sign-in does. Resolves to its `Cookie` header.
+     * @param {number} [leftSeconds] until its access token expires
      */
     async createSession(leftSeconds) {
       return cloakroom.createSession(service.issue(leftSeconds));
     },
     /**
-     * Requests one process. Rejects where the response is no 200: then nothing that is measured means anything.
+     * Sends a request to one process. Rejects if the response is not a 200, because the measurement would then mean nothing.
      * @param {number} at
      * @param {string} cookie
      */
@@ -44,7 +44,7 @@ export async function startTestApp({ processes, ...serviceOptions }) {
       const url = `http://127.0.0.1:${running[at]?.port}/api/public/v1/workspaces`;
       const { statusCode, headers, body } = await request(url, { dispatcher: agent, headers: { cookie } });
       const text = await body.text();
-      if (statusCode !== 200) throw new Error(`Cloakroom answered ${statusCode}: ${text}`);
+      if (statusCode !== 200) throw new Error(`Cloakroom responded ${statusCode}: ${text}`);
       return { expiresAt: Number(headers['x-expires-at']) };
     },
     async stop() {

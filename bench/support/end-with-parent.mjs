@@ -1,3 +1,3 @@
-// Loaded before Cloakroom into a process of its own: whatever ends the benchmark, kill -9 included, ends that as well.
+// Preloaded into a child process, which then exits when the benchmark ends, even by SIGKILL.
 process.on('disconnect', () => process.exit());
 process.channel?.unref();

@@ -4,11 +4,11 @@ import { openClient } from './load.mjs';
 /** Cloakroom closes a connection that is idle for 75 seconds. */
 const SEND_AGAIN_MS = 45_000;
 const AT_ONCE = 50;
-/** Of open files: for all that a process has open beside its connections. */
+/** Open files that a process needs beside its connections. */
 const SPARE_FILES = 500;
 
 /**
- * Connections that do nothing but stay: each has made one request. Throws where a process may not have so many open files.
+ * Opens idle connections; each has sent one request. Throws if a process may not have so many open files.
  * @param {import('./load.mjs').Target} target
  * @param {number} count
  */
@@ -26,7 +26,7 @@ export async function openIdleConnections(target, count) {
   }
   let sentAt = performance.now();
   return {
-    /** Has each request again before it would be closed. Rejects where one was closed all the same. */
+    /** Sends a request on each connection before Cloakroom closes it. Rejects if one was closed. */
     async keep() {
       if (performance.now() - sentAt < SEND_AGAIN_MS) return;
       for (const [at, client] of idle.entries()) await client.send(at);

@@ -1,6 +1,6 @@
 import lighthouse, { desktopConfig } from 'lighthouse';
 
-/** A phone with a slow network and processor, as Lighthouse imagines one, and a desk. */
+/** Lighthouse's phone with a slow network and processor, and its desktop. */
 export const FORM_FACTORS = /** @type {const} */ (['mobile', 'desktop']);
 
 const MOST_TRIES = 3;
@@ -8,19 +8,19 @@ const MOST_TRIES = 3;
 /** @typedef {'performance' | 'accessibility' | 'best-practices' | 'seo'} Category */
 
 /**
- * What Lighthouse says of one page: the score of each category, of 100, and its audits that are not at their best.
+ * Resolves to what Lighthouse reports for one page: the score of each category, of 100, and the audits below the best score.
  * @param {string} address
  * @param {object} options
- * @param {number} options.port At which Chromium takes commands.
+ * @param {number} options.port of Chromium's debugging protocol
  * @param {(typeof FORM_FACTORS)[number]} options.formFactor
- * @param {string} [options.cookie] Sent along, by whoever is signed in.
+ * @param {string} [options.cookie] of a session
  * @returns {Promise<{ scores: Record<Category, number>, faults: { category: Category, words: string }[] }>}
  */
 export async function judgePage(address, { port, formFactor, cookie }) {
   const flags = { port, logLevel: 'error', ...(cookie !== undefined && { extraHeaders: { cookie } }) };
   const config = formFactor === 'desktop' ? desktopConfig : undefined;
   let result = await lighthouse(address, flags, config);
-  // On a busy machine a trace may have no beginning.
+  // On a busy machine the trace may lack its start. Try again.
   for (let tries = 1; tries < MOST_TRIES && result?.lhr.runtimeError !== undefined; tries += 1) {
     result = await lighthouse(address, flags, config);
   }

@@ -2,22 +2,22 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Raw sockets and no more of HTTP than it takes to see that a response is a whole 200: the load must cost little. */
+/** Sends load over raw sockets. It parses only enough HTTP to recognise a complete 200, so that the load costs little CPU. */
 
 const HEAD_END = '\r\n\r\n';
-/** Servers close idle connections, those of Node after five seconds; until then they are kept. */
+/** Connections that were idle for longer are opened again, because Node closes them after five seconds. */
 const FRESH_MS = 4_200;
 
 /**
  * @typedef {object} Target
  * @property {number} port
- * @property {readonly Buffer[]} requests sent in turn: one for each session
- * @property {number} bodyBytes what every response must have
+ * @property {readonly Buffer[]} requests sent in turn, one for each session
+ * @property {number} bodyBytes the body length of every response
  */
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
 
 /**
- * Clients who each have a connection of their own, and request again once they are answered.
+ * Creates clients with a connection each. A client sends its next request when it has the response to the one before.
  * @param {Target} target
  * @param {number} [count]
  */
@@ -34,7 +34,7 @@ export function createClients(target, count = 32) {
   return {
     close,
     /**
-     * Requests for so long. Resolves with the number of requests; rejects where a response is no 200 or has another length.
+     * Sends requests for this time. Resolves to their number; rejects if a response is not a 200 or has another length.
      * @param {number} ms
      */
     async sendFor(ms) {
@@ -55,7 +55,7 @@ export function createClients(target, count = 32) {
 }
 
 /**
- * One request after the other at a leisurely pace. Resolves with how long each took, in ms.
+ * Sends one request at a time, with pauses. Resolves to the time of each, in ms.
  * @param {Target} target
  * @param {number} requests
  * @param {number} everyMs
@@ -81,7 +81,7 @@ export async function openClient({ port, requests, bodyBytes }) {
   let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
-  /** Bytes of the response that are yet to come; null before its head. */
+  /** Bytes of the response still to come; null before its head. */
   let left = /** @type {number | null} */ (null);
   let early = Buffer.alloc(0);
 
@@ -92,7 +92,7 @@ export async function openClient({ port, requests, bodyBytes }) {
       if (headBytes < HEAD_END.length) return;
       const head = early.toString('latin1', 0, headBytes);
       if (!head.startsWith('HTTP/1.1 200 ') || lengthIn(head) !== bodyBytes) {
-        fail(new Error(`not the response that was asked for: ${early.toString('latin1', 0, 1_000)}`));
+        fail(new Error(`not the expected response: ${early.toString('latin1', 0, 1_000)}`));
         return;
       }
       left = headBytes + bodyBytes - early.length;
@@ -102,7 +102,7 @@ export async function openClient({ port, requests, bodyBytes }) {
     }
     if (left > 0) return;
     if (left < 0) {
-      fail(new Error('more came than was asked for'));
+      fail(new Error('more bytes came than expected'));
       return;
     }
     left = null;
@@ -113,7 +113,7 @@ export async function openClient({ port, requests, bodyBytes }) {
 
   return {
     /**
-     * @param {number} turn says which session requests
+     * @param {number} turn selects the session
      * @returns {Promise<void>}
      */
     send: async (turn) =>

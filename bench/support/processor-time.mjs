@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** USER_HZ: what /proc/stat counts in. */
+/** The unit of /proc/stat (USER_HZ). */
 const MS_PER_TICK = 10;
 
 /**
- * A process and all that it started.
+ * Returns the ids of a process and of all its descendants.
  * @param {number} pid
  * @returns {number[]}
  */
@@ -16,8 +16,8 @@ export function familyOf(pid) {
 }
 
 /**
- * CPU time of some processes so far, user and system, in ms. The scheduler counts it in nanoseconds for each thread;
- * /proc/PID/stat would give the same sum in whole ticks.
+ * Returns the CPU time of processes so far, user and system, in ms. The scheduler counts it in nanoseconds for each thread;
+ * /proc/PID/stat has the same sum in whole ticks.
  * @param {readonly number[]} pids
  */
 export function processorMs(pids) {
@@ -31,7 +31,7 @@ export function processorMs(pids) {
 }
 
 /**
- * What a core did so far, in ms: for anybody, and for other machines on the same hardware (steal).
+ * Returns the busy time of a core so far, in ms, and the time that other machines on the same hardware took (steal).
  * @param {number} core
  */
 export function coreMs(core) {

@@ -9,20 +9,20 @@ const BODY = JSON.stringify({
 });
 
 /**
- * A service that has nothing to do but response, so that what is measured is Cloakroom. It takes its own living tokens
- * only, and tells with each response when the one that came with the request is spent.
+ * Starts a service that costs little CPU, so that the benchmark measures Cloakroom. It accepts only its own unexpired tokens. Each
+ * response says in `X-Expires-At` when the token of the request expires.
  * @param {{ tokenSeconds?: number, tokenLatencyMs?: number }} [options]
  */
 export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = {}) {
-  /** @type {Map<string, number>} By access token: when it is spent, in ms since the epoch. */
-  const living = new Map();
+  /** @type {Map<string, number>} The expiry of each access token, in ms since the epoch. */
+  const valid = new Map();
   let refreshes = 0;
 
   /** @param {number} [leftSeconds] */
   const issue = (leftSeconds = tokenSeconds) => {
     const grant = newGrant(OPAQUE, tokenSeconds, leftSeconds);
-    living.set(grant.accessToken, grant.expiresAt);
-    setTimeout(() => living.delete(grant.accessToken), leftSeconds * 1_000).unref();
+    valid.set(grant.accessToken, grant.expiresAt);
+    setTimeout(() => valid.delete(grant.accessToken), leftSeconds * 1_000).unref();
     return grant;
   };
 
@@ -32,19 +32,19 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
     if (req.url === TOKEN_PATH) {
       refreshes += 1;
       req.resume();
-      // Its life counts from here: whoever asked does not know better, and counts from the question.
+      // The lifetime starts here, before the latency: the client counts from its request.
       const { accessToken } = issue();
       await delay(tokenLatencyMs);
       res.end(JSON.stringify({ access_token: accessToken, expires_in: tokenSeconds }));
       return;
     }
-    const expiresAt = living.get(req.headers.authorization?.slice('Bearer '.length) ?? '');
+    const expiresAt = valid.get(req.headers.authorization?.slice('Bearer '.length) ?? '');
     if (expiresAt === undefined) res.statusCode = 401;
     res.setHeader('x-expires-at', expiresAt ?? 0);
     res.end(BODY);
   };
   const server = createServer((req, res) => void respond(req, res));
-  server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
+  server.keepAliveTimeout = 0; // closing a connection just as it is reused would be a failure of its own
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 

@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const END_WITH_PARENT = fileURLToPath(new URL('end-with-parent.mjs', import.meta.url));
 
 /**
- * A command line for a file that is to end with us.
+ * Returns a command line that runs a file and ends with this process.
  * @param {string} file below the project's folder
  * @param {readonly string[]} [nodeOptions]
  */
@@ -15,7 +15,7 @@ export function nodeCommand(file, nodeOptions = []) {
 }
 
 /**
- * A process of Node that ends with us. The environment has nothing of ours but the PATH.
+ * Starts a Node process that ends with this one. Its environment has only the PATH of ours.
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} env
  * @param {{ stdout?: 'ignore' | 'inherit' | number, stderr?: 'ignore' | 'inherit' }} [output]
@@ -29,16 +29,16 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
   const exited = /** @type {Promise<[number | null, NodeJS.Signals | null]>} */ (once(child, 'exit'));
   return {
     pid: child.pid ?? 0,
-    /** Its exit code and the signal that ended it, once it has. */
+    /** Resolves to its exit code and signal. */
     exited,
-    /** The first thing that it tells us; rejects where it ends before. */
+    /** Resolves to its next message; rejects if it ends before. */
     async nextMessage() {
       const over = new AbortController();
       const { signal } = over;
       const ended = once(child, 'exit', { signal }).then(() => {
         throw new Error(`${args.join(' ')} ended before it was ready.`);
       });
-      ended.catch(() => {}); // that nobody waits for it any more
+      ended.catch(() => {}); // aborted below
       try {
         const [message] = /** @type {unknown[]} */ (
           await Promise.race([once(child, 'message', { signal }), ended])
@@ -48,13 +48,13 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
         over.abort();
       }
     },
-    /** Asks for what it tells next. */
+    /** Requests a message and resolves to it. */
     async ask() {
       const response = this.nextMessage();
-      child.send('?', () => {}); // one that has just ended says so by itself
+      child.send('?', () => {}); // nextMessage rejects if it has ended
       return response;
     },
-    /** Lets it end by itself: a profile that it was to write is written then. */
+    /** Lets it exit by itself, so that it can still write a profile. */
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       if (child.connected) child.disconnect();

@@ -32,7 +32,7 @@ export async function startStore({ port } = {}) {
   return {
     url: port === undefined ? server.url : `redis://127.0.0.1:${port}`,
     pid: server.pid,
-    /** Where it writes its files. */
+    /** The folder of its files. */
     folder: new URL('.', server.url.replace('redis+unix:', 'file:')),
     redis,
     info,

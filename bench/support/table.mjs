@@ -1,5 +1,5 @@
 /**
- * Prints rows under a title, the first of them the head: words to the left, figures to the right.
+ * Prints a table with a title. The first row is the head; the first column is aligned left, the others right.
  * @param {string} title
  * @param {readonly (readonly string[])[]} rows
  */
@@ -15,7 +15,7 @@ export function printTable(title, rows) {
 }
 
 /**
- * A ratio or another figure between 0.01 and 1,000, with as many digits as it deserves.
+ * Formats a figure between 0.01 and 1,000 with at most two decimals.
  * @param {number} value
  */
 export function figure(value) {

@@ -5,7 +5,7 @@ export const OPAQUE = { name: 'opaque tokens', access: 43, refresh: 43 };
 export const JWT_LIKE = { name: 'tokens as long as JWTs', access: 1_200, refresh: 500 };
 
 /**
- * A token that nothing compresses.
+ * Makes a random token.
  * @param {number} length
  */
 export function newToken(length) {
@@ -15,7 +15,7 @@ export function newToken(length) {
 }
 
 /**
- * A grant as a token endpoint gives it, or gave it a while ago.
+ * Makes a grant as from a token response of now, or of some time ago.
  * @param {{ access: number, refresh: number }} lengths
  * @param {number} lifeSeconds
  * @param {number} [leftSeconds]

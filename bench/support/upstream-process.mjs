@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * The service behind every system that is measured: a body of 8 KB for any request that comes with a Bearer token, 401 for
- * one without, and at `/seen` the head of the request as it came. It reads no more of HTTP than that, so that it costs little.
+ * The service behind every measured system. It responds with 8 KB to a request with a Bearer token, with 401 to one without, and
+ * at `/seen` with the head of the request. It parses no more HTTP than that, so that it costs little CPU.
  */
 
 const HEAD_END = '\r\n\r\n';

@@ -66,12 +66,12 @@ test('a complete scan of wapiti has no finding', () => {
 
 test('the result of wapiti lists the parts that ran out of time', () => {
   const text = `Max scan time was reached, stopping.\n${COMPLETE}Max attack time was reached for module sql, stopping.\n`;
-  expect(resultOf(text)).toEqual({ bounds: ['looking for addresses', 'sql'], findings: [] });
+  expect(resultOf(text)).toEqual({ bounds: ['finding addresses', 'sql'], findings: [] });
 });
 
 test.each([
   ['found too little', COMPLETE.replace('12', '11'), 'it found 11 addresses'],
-  ['left a module out', COMPLETE.replace('module xss', 'module'), 'it did not begin xss'],
+  ['left a module out', COMPLETE.replace('module xss', 'module'), 'it did not start xss'],
   ['got no responses', `${COMPLETE}3 requests were skipped due to network issues\n`, '3 of its requests'],
   ['can’t find a module', `${COMPLETE}[!] Unable to find a module named x\n`, '[!] Unable to find'],
 ])('wapiti that %s is a finding', (_what, text, finding) => {
