@@ -27,7 +27,7 @@ export function hasBody(req: IncomingMessage): boolean {
 /**
  * Streams the body of a request in constant memory, and keeps its first bytes. The stream fails past `maxBytes`, when nothing
  * arrives for `silenceMs`, and when less than `pace` arrives. Time in which the service reads nothing does not count. When the
- * stream closes early, the rest of the body is read and dropped: unread, it would block the connection.
+ * stream closes early, the rest of the body is read and dropped, because an unread rest would block the connection.
  */
 export function createRequestBody(
   req: IncomingMessage,

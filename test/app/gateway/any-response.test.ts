@@ -42,7 +42,7 @@ const served = fc.record({
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
 /** How the client reads. The receive window of `late` is full until the service has sent all. */
-const taken = fc.constantFrom('at once', 'late', 'not to its end');
+const reading = fc.constantFrom('at once', 'late', 'not to its end');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
 
@@ -102,7 +102,7 @@ async function expectAllConnections(): Promise<void> {
 test('every response arrives whole or does not look whole, in 60 rounds of up to 8 requests at once', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
+      fc.array(fc.record({ served, reading }), { minLength: 1, maxLength: 8 }),
       async (requests) => {
         await raw.createSession(); // a session is refreshed at most once a second
         const over = requests.map(() => createDeferred<void>());
@@ -118,7 +118,7 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
         await Promise.all(
           requests.map(async (request, at) => {
             const browser = await openConnection(raw.testApp.config.port);
-            const isLate = request.taken === 'late';
+            const isLate = request.reading === 'late';
             const port = browser.socket.localPort;
             if (isLate) {
               await eventually(async () => accepted.has(port));
@@ -130,12 +130,12 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
               await eventLoopTurns(5);
               accepted.get(port)?.uncork();
             }
-            if (request.taken === 'not to its end') {
+            if (request.reading === 'not to its end') {
               if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.over]);
               browser.socket.destroy();
             }
             expect(await browser.over).not.toMatch('nothing came in time');
-            if (request.taken === 'not to its end') return;
+            if (request.reading === 'not to its end') return;
             expect(faultOf(request.served, browser.text())).toBeNull();
           }),
         );

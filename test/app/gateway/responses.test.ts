@@ -264,15 +264,15 @@ describe('the gateway does not buffer', () => {
     const { browser, service } = await raw.begin(
       `POST ${PATH}`,
       ['Transfer-Encoding: chunked'],
-      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the gateway sends it once 64 KiB have arrived
+      chunk('x'.repeat(64 * 1024)) + chunk('sent 0'), // the gateway sends it once 64 KiB have arrived
     );
-    await service.until('ask 0');
+    await service.until('sent 0');
     service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
     for (let at = 0; at < 10; at += 1) {
-      service.socket.write(chunk(`answer ${at}`));
-      await browser.until(`answer ${at}`);
-      browser.socket.write(chunk(`ask ${at + 1}`));
-      await service.until(`ask ${at + 1}`);
+      service.socket.write(chunk(`received ${at}`));
+      await browser.until(`received ${at}`);
+      browser.socket.write(chunk(`sent ${at + 1}`));
+      await service.until(`sent ${at + 1}`);
     }
     browser.socket.write('0\r\n\r\n');
     await service.until('0\r\n\r\n');
