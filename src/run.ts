@@ -21,7 +21,7 @@ const STORE_WITHIN_MS = 2_000;
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
   self.once('exit', () => output.flush());
-  exitOnUncaughtErrors(self, createLog('fatal', output)); // whatever LOG_LEVEL says
+  exitOnUncaughtErrors(self, createLog('fatal', output)); // at any LOG_LEVEL
 
   const loaded = loadConfig(self.env, readDotEnv(self).isIgnored);
   const port = await bindPort(loaded.host, loaded.port);
@@ -34,7 +34,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Clients that connect early wait. Without Redis the server starts all the same, and responds with 503.
+  // Clients that connect early wait. Without Redis the server starts nevertheless, and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,

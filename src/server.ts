@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 
 export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
-/** How often Node looks for requests that take too long. */
+/** How often Node checks for requests that take too long. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
  * A path, or `*` for the server as a whole (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds

@@ -26,7 +26,7 @@ export interface LoggedRequest extends RequestContext {
   readonly route: string | undefined;
   /** By performance.now(). */
   readonly startedAt: number;
-  /** What the socket had sent before this response. */
+  /** Bytes that the socket had sent before this response. */
   readonly bytesBefore: number;
   /** How long parts of the request took, in ms. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
@@ -87,8 +87,8 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
     track(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest {
       const request = begin(req, res, target);
       res.setHeader('x-request-id', request.requestId);
-      // How fast a client reads, and how slowly it sends before that, must not raise an alert. Node emits `prefinish` inside
-      // end(), unlike `finish`, which waits for the client.
+      // The metric excludes the time that a slow client takes to read, so that it raises no alert. Node emits `prefinish` inside
+      // end(), and `finish` only once the client has read.
       res.once('prefinish', () => (request.writtenAt = performance.now()));
       res.once('close', () => end(request));
       return request;
@@ -142,8 +142,8 @@ function toLoggedPath(target: string): string {
 const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
 
 /**
- * Recognises health checks that succeed after the one before them succeeded. The first check of each path is news, at the start
- * of the process and after every failure.
+ * Recognises a health check that succeeds like the one before it. The first check of a path after the start or after a failure
+ * is none.
  */
 function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   const succeeding = new Set<string>();
@@ -177,15 +177,18 @@ export function createRequestMetrics(
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
-  const all = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
+  const byRoute = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
   for (const [route, methods] of Object.entries(routes))
-    all.set(route, new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])));
+    byRoute.set(
+      route,
+      new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])),
+    );
 
   return {
     /** `status` is undefined for a request without a response. */
     observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
-      const ofRoute = all.get(route);
-      const series = ofRoute?.get(method ?? OTHER_METHODS) ?? ofRoute?.get(OTHER_METHODS);
+      const byMethod = byRoute.get(route);
+      const series = byMethod?.get(method ?? OTHER_METHODS) ?? byMethod?.get(OTHER_METHODS);
       series?.[statusClassIndex(status)]?.observe(ms / 1_000);
     },
   };

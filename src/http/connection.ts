@@ -5,7 +5,7 @@ import { abortResponse } from './problem.ts';
 
 /** After an early response the server reads the rest of a body up to this size: cheaper than a new connection. */
 const SMALL_BODY_BYTES = 64 * 1024;
-/** A client that opens a connection or sends a request this late may not know of the drain. */
+/** Time in ms around the start of a drain in which a client may open a connection or send a request without knowing of it. */
 export const GRACE_MS = 500;
 
 /**
@@ -37,7 +37,7 @@ export class Connection {
   #request: IncomingMessage | null = null;
   /** The response that is due. */
   #response: ServerResponse | null = null;
-  /** Whether a handler works on the response. Only the end of the socket stops it. */
+  /** Whether the handler of the request has begun. Only a closed socket stops it. */
   #isHandled = false;
   #isDiscarding = false;
   /** How long a closing connection waits for the client, in ms. */
@@ -106,8 +106,8 @@ export class Connection {
   refuse(statusLine: string): boolean {
     const { socket } = this;
     const isReceiving = this.#request?.complete === false;
-    const isNext = this.#response === null ? !isReceiving : isReceiving && !this.#response.headersSent;
-    if (!isNext || this.#state === 'closing' || !socket.writable) {
+    const mayRespond = this.#response === null ? !isReceiving : isReceiving && !this.#response.headersSent;
+    if (!mayRespond || this.#state === 'closing' || !socket.writable) {
       socket.destroy();
       return false;
     }
@@ -193,7 +193,7 @@ export class Connection {
 
   #endRequest(req: IncomingMessage): void {
     this.#response = null;
-    if (req.complete) this.#request = null; // its head may be large
+    if (req.complete) this.#request = null; // frees its head, which may be large
     if (this.#state === 'last response') this.close();
     if (this.#state !== 'responding') return;
     this.#state = 'idle';

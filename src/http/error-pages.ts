@@ -121,7 +121,10 @@ const START: Link = { href: '/', label: 'Go to the start page' };
 /** The start page of a signed-in user: `/` only redirects there. */
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
-/** Returns the links of an error page. The first signs in, or retries a page that failed on our side. Then comes the start page, unless it failed itself. */
+/**
+ * Returns the links of an error page. The first signs in, or retries a page that failed on our side. Then comes the start page,
+ * unless it failed itself.
+ */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;
   const startFailed = req.originalUrl.split('?', 1)[0] === start.href;

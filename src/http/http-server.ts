@@ -72,9 +72,9 @@ export class HttpServer {
   }
 
   #closeSilentConnections(silenceMs: number): void {
-    // With a listener Node closes no silent connection by itself.
+    // With this listener Node does not close silent connections by itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Input counts as activity there. A client could send now and then, read nothing, and hold its response for ever.
+    // Node's timeout counts input as activity. A client that sends a byte now and then could hold a response that it never reads.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -110,7 +110,7 @@ export class HttpServer {
     this.server.on('clientError', (error: ParseError, stream) => {
       const socket = stream as Socket;
       const { code = '' } = error;
-      // Bytes behind a request that said `Connection: close`, which belong to no request.
+      // Bytes behind a request with `Connection: close` belong to no request.
       if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
       else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
         refuse(socket, toStatus(error), code);

@@ -40,8 +40,8 @@ export function createHealthRouter({
   readonly metrics?: HealthMetrics | null;
 }): Router {
   const check = async () => {
-    const [serves, full] = await Promise.all([servesSessions(), isRedisFull()]);
-    return { missing: [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])], full };
+    const [serves, isFull] = await Promise.all([servesSessions(), isRedisFull()]);
+    return { missing: [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])], isFull };
   };
   metrics?.watchReady(async () => ((await check()).missing.length === 0 ? 1 : 0));
   metrics?.watchDraining(async () => (isDraining() ? 1 : 0));
@@ -51,9 +51,9 @@ export function createHealthRouter({
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const { missing, full } = await check();
+    const { missing, isFull } = await check();
     if (missing.length > 0) res.status(503).json({ status: 'not ready', missing });
-    else res.json({ status: 'ready', ...(full && { limited: ['redis_full'] }) });
+    else res.json({ status: 'ready', ...(isFull && { limited: ['redis_full'] }) });
   });
   return router;
 }

@@ -11,8 +11,8 @@ const MAX_CONNECTIONS = 16;
 
 /**
  * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A connection
- * carries one request. Requests that arrive while the metrics are gathered share them, because they are large and a client need
- * not read them.
+ * carries one request. Requests that arrive while the metrics are gathered share the result: it is large, and a client may never
+ * read it.
  */
 export async function startMetricsServer(
   registry: Registry,
@@ -31,7 +31,7 @@ export async function startMetricsServer(
   server.setTimeout(SILENCE_MS);
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (req, res) => {
-    if (res.socket === null) return; // pipelined: Node queues its response behind the one that closes the connection
+    if (res.socket === null) return; // pipelined: the response before it closes the connection
     res.shouldKeepAlive = false;
     if (req.url !== '/metrics' || (req.method !== 'GET' && req.method !== 'HEAD')) {
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();
