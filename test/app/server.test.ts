@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
 import { useTestApp } from '../support/fixtures.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { startTestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 
 describe('a page', () => {
@@ -80,37 +79,6 @@ describe('under https', () => {
 });
 
 describe('a drain', () => {
-  /** Sends an API request, and resolves once it has reached the service. `finish` sends its response. */
-  const startRequest = async (testApp: TestApp, agent: Agent) => {
-    let finish = () => {};
-    const arrived = new Promise<void>((resolve) => {
-      testApp.intercept = (_req, res) => {
-        finish = () => res.end('done');
-        resolve();
-        return true;
-      };
-    });
-    const { cookie } = await testApp.createSession();
-    const req = httpRequest(`${testApp.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
-    const responded = once(req.end(), 'response') as Promise<[IncomingMessage]>;
-    await arrived;
-    return { finish, responded };
-  };
-
-  test('lets requests in progress finish, and accepts no connections', async () => {
-    await using testApp = await startTestApp();
-    const agent = new Agent({ keepAlive: true });
-    const { finish, responded } = await startRequest(testApp, agent);
-    const drained = testApp.running.drain(5_000);
-    await expect(fetch(`${testApp.origin}/healthz`)).rejects.toThrow('fetch failed');
-    finish();
-    const [response] = await responded;
-    expect(response.statusCode).toBe(200);
-    await once(response.resume(), 'end');
-    expect(await drained).toBe(true);
-    agent.destroy();
-  });
-
   test('refuses a new request on an open connection with 503, and closes it', async () => {
     await using testApp = await startTestApp();
     const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('utf8');
