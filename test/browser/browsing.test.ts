@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
@@ -22,8 +22,9 @@ const LISTS = /\/workspaces\?/;
 const loadAll = async (page: Page) => page.getByRole('button', { name: 'Load all pages' }).click();
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
-describe.each(LOOKS)('with %j', (look) => {
-  test('the user goes from page to page, finds a workspace, looks inside and comes back', async () => {
+test.each(LOOKS)(
+  'the user goes from page to page, finds a workspace, looks inside and comes back, with %j',
+  async (look) => {
     const { page, complaints } = await e2e.openSignedIn('/workspaces', look);
     expect(await names(page)).toHaveLength(25);
     expect(await sidewaysFaults(page)).toEqual([]);
@@ -58,203 +59,201 @@ describe.each(LOOKS)('with %j', (look) => {
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
     expect(complaints).toEqual([]);
-  });
+  },
+);
+
+test('typing filters the items of the page, and an empty field shows all again', async () => {
+  const watched = await e2e.openSignedIn();
+  const { page } = watched;
+  const [first = ''] = await names(page);
+  const field = page.getByLabel('Find in all workspaces');
+  await field.pressSequentially(first.toUpperCase());
+  await page.getByText(/^\d+ of the 25 shown here match/).waitFor();
+  expect(await shownItems(page).count()).toBeLessThan(25);
+  expect(await shownItems(page).first().getByRole('heading').innerText()).toBe(first);
+  await field.fill('nothing is called like this');
+  await page.getByText('0 of the 25 shown here match.').waitFor();
+  expect(await shownItems(page).count()).toBe(0);
+  await field.fill('');
+  expect(await shownItems(page).count()).toBe(25);
+  expect(await pageFaults(watched)).toEqual([]);
 });
 
-describe('with JavaScript', () => {
-  test('typing filters the items of the page, and an empty field shows all again', async () => {
-    const watched = await e2e.openSignedIn();
-    const { page } = watched;
-    const [first = ''] = await names(page);
-    const field = page.getByLabel('Find in all workspaces');
-    await field.pressSequentially(first.toUpperCase());
-    await page.getByText(/^\d+ of the 25 shown here match/).waitFor();
-    expect(await shownItems(page).count()).toBeLessThan(25);
-    expect(await shownItems(page).first().getByRole('heading').innerText()).toBe(first);
-    await field.fill('nothing is called like this');
-    await page.getByText('0 of the 25 shown here match.').waitFor();
-    expect(await shownItems(page).count()).toBe(0);
-    await field.fill('');
-    expect(await shownItems(page).count()).toBe(25);
-    expect(await pageFaults(watched)).toEqual([]);
-  });
+test('the number of matches is announced once after a pause, not for each letter', async () => {
+  const { page, context } = await e2e.openSignedIn('/workspaces', {}, stopClock);
+  await page.evaluate(`{
+    window.announced = [];
+    const status = document.querySelector('[data-find-status]');
+    new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
+  }`);
+  await page.getByLabel('Find in all workspaces').pressSequentially('qqq');
+  expect(await shownItems(page).count()).toBe(0);
+  await context.clock.runFor(399);
+  expect(await page.evaluate('announced')).toEqual([]);
+  await context.clock.runFor(1);
+  expect(await page.evaluate('announced')).toEqual([
+    '0 of the 25 shown here match. Press Find to search all of them.',
+  ]);
+});
 
-  test('the number of matches is announced once after a pause, not for each letter', async () => {
-    const { page, context } = await e2e.openSignedIn('/workspaces', {}, stopClock);
-    await page.evaluate(`{
-      window.announced = [];
-      const status = document.querySelector('[data-find-status]');
-      new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
-    }`);
-    await page.getByLabel('Find in all workspaces').pressSequentially('qqq');
-    expect(await shownItems(page).count()).toBe(0);
-    await context.clock.runFor(399);
-    expect(await page.evaluate('announced')).toEqual([]);
-    await context.clock.runFor(1);
-    expect(await page.evaluate('announced')).toEqual([
-      '0 of the 25 shown here match. Press Find to search all of them.',
-    ]);
-  });
+test('a filtered page is still filtered when the user comes back, but not for another session', async () => {
+  const { page, context } = await e2e.openSignedIn();
+  const [, second = ''] = await names(page);
+  const field = page.getByLabel('Find in all workspaces');
+  await field.fill(second);
+  const matching = await shownItems(page).count();
+  await page.getByRole('link', { name: second, exact: true }).click();
+  await page.waitForURL(/\?back=|workspace\d+$/);
+  await page.goBack();
+  expect(await field.inputValue()).toBe(second);
+  expect(await shownItems(page).count()).toBe(matching);
+  await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
+  await page.reload();
+  expect(await field.inputValue()).toBe('');
+  expect(await shownItems(page).count()).toBe(25);
+});
 
-  test('a filtered page is still filtered when the user comes back, but not for another session', async () => {
-    const { page, context } = await e2e.openSignedIn();
-    const [, second = ''] = await names(page);
-    const field = page.getByLabel('Find in all workspaces');
-    await field.fill(second);
-    const matching = await shownItems(page).count();
-    await page.getByRole('link', { name: second, exact: true }).click();
-    await page.waitForURL(/\?back=|workspace\d+$/);
-    await page.goBack();
-    expect(await field.inputValue()).toBe(second);
-    expect(await shownItems(page).count()).toBe(matching);
-    await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
-    await page.reload();
-    expect(await field.inputValue()).toBe('');
-    expect(await shownItems(page).count()).toBe(25);
-  });
+test('after a search, an empty field says how to show all again', async () => {
+  const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
+  await page.getByLabel('Find in all workspaces').fill('');
+  await page.getByText('Press Find to show all again.').waitFor();
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByText('Items 11–20').waitFor();
+  await page.waitForLoadState(); // the items come after the text
+  expect(await shownItems(page).count()).toBe(10);
+});
 
-  test('after a search, an empty field says how to show all again', async () => {
-    const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
-    await page.getByLabel('Find in all workspaces').fill('');
-    await page.getByText('Press Find to show all again.').waitFor();
-    await page.getByRole('button', { name: 'Find' }).click();
-    await page.getByText('Items 11–20').waitFor();
-    await page.waitForLoadState(); // the items come after the text
-    expect(await shownItems(page).count()).toBe(10);
-  });
+test('loading all pages ends with the session', async () => {
+  const { page, complaints } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
+  const responses: ServerResponse[] = [];
+  e2e.respondTo(LISTS, (res) => responses.push(res));
+  await loadAll(page);
+  await eventually(async () => responses.length === 1);
+  await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
+  await comeBackTo(page);
+  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+  await eventually(async () => responses[0]?.destroyed === true);
+  expect(complaints).toEqual([]);
+});
 
-  test('loading all pages ends with the session', async () => {
-    const { page, complaints } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
-    const responses: ServerResponse[] = [];
-    e2e.respondTo(LISTS, (res) => responses.push(res));
-    await loadAll(page);
-    await eventually(async () => responses.length === 1);
-    await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
-    await comeBackTo(page);
-    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
-    await eventually(async () => responses[0]?.destroyed === true);
-    expect(complaints).toEqual([]);
-  });
+test('all remaining pages are loaded and can be filtered', async () => {
+  const watched = await e2e.openSignedIn('/workspaces?limit=25&page=2', { width: 360 });
+  const { page } = watched;
+  await loadAll(page);
+  await page.getByText('All loaded: 112 items.').waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('All loaded: 112 items.');
+  expect(await shownItems(page).count()).toBe(112);
+  await page.getByText('Items 26–137').waitFor();
+  expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
+  const last = (await names(page)).at(-1) ?? '';
+  await page.getByLabel('Find in all workspaces').fill(last);
+  await page.getByText(/of the 112 shown here/).waitFor();
+  expect(await pageFaults(watched)).toEqual([]);
+  expect(watched.complaints).toEqual([]);
+});
 
-  test('all remaining pages are loaded and can be filtered', async () => {
-    const watched = await e2e.openSignedIn('/workspaces?limit=25&page=2', { width: 360 });
-    const { page } = watched;
-    await loadAll(page);
-    await page.getByText('All loaded: 112 items.').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('All loaded: 112 items.');
-    expect(await shownItems(page).count()).toBe(112);
-    await page.getByText('Items 26–137').waitFor();
-    expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
-    const last = (await names(page)).at(-1) ?? '';
-    await page.getByLabel('Find in all workspaces').fill(last);
-    await page.getByText(/of the 112 shown here/).waitFor();
-    expect(await pageFaults(watched)).toEqual([]);
-    expect(watched.complaints).toEqual([]);
-  });
+test('loading can be stopped and continued', async () => {
+  const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=1');
+  const requests = requestsOf(page);
+  const { promise: thirdPage, resolve: hold } = createDeferred<void>();
+  await page.route(/page=3/, async () => hold());
+  await loadAll(page);
+  await page.getByText('20 items…').waitFor();
+  await thirdPage;
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('Stopped after 20 items.').waitFor();
+  expect(await page.evaluate('document.activeElement?.textContent')).toBe('Load all pages');
+  await page.unroute(/page=3/);
+  await loadAll(page);
+  await page.getByText('All loaded: 137 items.').waitFor();
+  expect(await shownItems(page).count()).toBe(137);
+  expect(requests.filter((url) => /page=\d+/.test(url))).toHaveLength(1 + 1 + 12);
+});
 
-  test('loading can be stopped and continued', async () => {
-    const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=1');
-    const requests = requestsOf(page);
-    const { promise: thirdPage, resolve: hold } = createDeferred<void>();
-    await page.route(/page=3/, async () => hold());
-    await loadAll(page);
-    await page.getByText('20 items…').waitFor();
-    await thirdPage;
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('Stopped after 20 items.').waitFor();
-    expect(await page.evaluate('document.activeElement?.textContent')).toBe('Load all pages');
-    await page.unroute(/page=3/);
-    await loadAll(page);
-    await page.getByText('All loaded: 137 items.').waitFor();
-    expect(await shownItems(page).count()).toBe(137);
-    expect(requests.filter((url) => /page=\d+/.test(url))).toHaveLength(1 + 1 + 12);
-  });
-
-  test('loading waits for as long as the service asks', async () => {
-    const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1', {}, stopClock);
-    const requests = requestsOf(page);
-    e2e.respondTo(LISTS, (res) => {
-      res.writeHead(429, { 'retry-after': '1' }).end('{}');
-      e2e.testApp.intercept = () => false;
-    });
-    await loadAll(page);
-    await page.getByText('Cloakroom asks for a pause of 1 s…').waitFor();
-    await context.clock.runFor(999);
-    expect(requests).toHaveLength(1);
-    await context.clock.runFor(1);
-    await page.getByText('All loaded: 137 items.').waitFor();
-  });
-
-  test('a page that fails to load is reported, and the items stay', async () => {
-    const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
-    e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
-    await loadAll(page);
-    await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading ended after 50 items\.$/).waitFor();
-    expect(await shownItems(page).count()).toBe(50);
+test('loading waits for as long as the service asks', async () => {
+  const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1', {}, stopClock);
+  const requests = requestsOf(page);
+  e2e.respondTo(LISTS, (res) => {
+    res.writeHead(429, { 'retry-after': '1' }).end('{}');
     e2e.testApp.intercept = () => false;
-    await loadAll(page);
-    await page.getByText('All loaded: 137 items.').waitFor();
   });
+  await loadAll(page);
+  await page.getByText('Cloakroom asks for a pause of 1 s…').waitFor();
+  await context.clock.runFor(999);
+  expect(requests).toHaveLength(1);
+  await context.clock.runFor(1);
+  await page.getByText('All loaded: 137 items.').waitFor();
+});
 
-  test('an earlier page in place of the next one neither repeats items nor ends the list', async () => {
-    const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
-    const requests = requestsOf(page);
-    // The cursor has expired. On the walk from the first page, the service refuses the second one.
-    let state: 'expired' | 'walking' | 'refused' = 'expired';
-    e2e.testApp.intercept = ({ url = '' }, res) => {
-      if (state === 'refused' || !LISTS.test(url)) return false;
-      const isFirst = !/[?&]next=/.test(url);
-      if (isFirst) state = 'walking';
-      else if (state === 'expired') sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
-      else {
-        sendJson(res, 429, { code: 'TOO_MANY_REQUESTS' });
-        state = 'refused';
-      }
-      return !isFirst;
-    };
-    await loadAll(page);
-    await page.getByText('The next page can’t be reached. Trying again in 1 s…').waitFor();
-    await context.clock.runFor(999);
-    expect(requests).toHaveLength(1);
-    await context.clock.runFor(1);
-    await page.getByText('All loaded: 87 items.').waitFor();
-    expect(new Set(await names(page)).size).toBe(87);
-    expect(state).toBe('refused');
-  });
+test('a page that fails to load is reported, and the items stay', async () => {
+  const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
+  e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
+  await loadAll(page);
+  await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading ended after 50 items\.$/).waitFor();
+  expect(await shownItems(page).count()).toBe(50);
+  e2e.testApp.intercept = () => false;
+  await loadAll(page);
+  await page.getByText('All loaded: 137 items.').waitFor();
+});
 
-  test('a list that became shorter during loading is reported as changed', async () => {
-    const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=2');
-    e2e.respondTo(LISTS, (res, { url = '' }) => {
-      if (/[?&]next=/.test(url)) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
-      else sendJson(res, 200, { value: [{ id: 'w1', name: 'The only one left' }] });
-    });
-    await loadAll(page);
-    await page.getByText('The list has changed: loading ended after 50 items.').waitFor();
-    expect(await names(page)).not.toContain('The only one left');
-  });
+test('an earlier page in place of the next one neither repeats items nor ends the list', async () => {
+  const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
+  const requests = requestsOf(page);
+  // The cursor has expired. On the walk from the first page, the service refuses the second one.
+  let state: 'expired' | 'walking' | 'refused' = 'expired';
+  e2e.testApp.intercept = ({ url = '' }, res) => {
+    if (state === 'refused' || !LISTS.test(url)) return false;
+    const isFirst = !/[?&]next=/.test(url);
+    if (isFirst) state = 'walking';
+    else if (state === 'expired') sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
+    else {
+      sendJson(res, 429, { code: 'TOO_MANY_REQUESTS' });
+      state = 'refused';
+    }
+    return !isFirst;
+  };
+  await loadAll(page);
+  await page.getByText('The next page can’t be reached. Trying again in 1 s…').waitFor();
+  await context.clock.runFor(999);
+  expect(requests).toHaveLength(1);
+  await context.clock.runFor(1);
+  await page.getByText('All loaded: 87 items.').waitFor();
+  expect(new Set(await names(page)).size).toBe(87);
+  expect(state).toBe('refused');
+});
 
-  test('after the session has ended, loading leads to sign-in and back', async () => {
-    const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
-    await (await sessionOf(context, e2e.testApp)).end();
-    await loadAll(page);
-    await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-    await passService(page);
-    await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=50&page=1`);
-    expect(await shownItems(page).count()).toBe(50);
+test('a list that became shorter during loading is reported as changed', async () => {
+  const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=2');
+  e2e.respondTo(LISTS, (res, { url = '' }) => {
+    if (/[?&]next=/.test(url)) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
+    else sendJson(res, 200, { value: [{ id: 'w1', name: 'The only one left' }] });
   });
+  await loadAll(page);
+  await page.getByText('The list has changed: loading ended after 50 items.').waitFor();
+  expect(await names(page)).not.toContain('The only one left');
+});
 
-  test('times are shown in the time zone of the user', async () => {
-    const createdOn = Date.UTC(2024, 5, 30, 23, 30);
-    e2e.respondTo(LISTS, (res) => sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] }));
-    const { page, context } = await e2e.open();
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' });
-    await signIn(page, e2e.testApp);
-    const time = page.locator('time');
-    await page.getByText('1 Jul 2024').waitFor();
-    expect(await time.getAttribute('datetime')).toBe('2024-06-30T23:30:00.000Z');
-    expect(await time.getAttribute('title')).toBe('1 July 2024 at 08:30');
-  });
+test('after the session has ended, loading leads to sign-in and back', async () => {
+  const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
+  await (await sessionOf(context, e2e.testApp)).end();
+  await loadAll(page);
+  await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
+  await passService(page);
+  await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=50&page=1`);
+  expect(await shownItems(page).count()).toBe(50);
+});
+
+test('times are shown in the time zone of the user', async () => {
+  const createdOn = Date.UTC(2024, 5, 30, 23, 30);
+  e2e.respondTo(LISTS, (res) => sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] }));
+  const { page, context } = await e2e.open();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' });
+  await signIn(page, e2e.testApp);
+  const time = page.locator('time');
+  await page.getByText('1 Jul 2024').waitFor();
+  expect(await time.getAttribute('datetime')).toBe('2024-06-30T23:30:00.000Z');
+  expect(await time.getAttribute('title')).toBe('1 July 2024 at 08:30');
 });
 
 test('a keyboard user finds a workspace and opens it', async () => {

@@ -126,32 +126,24 @@ describe('a response', () => {
     expect(await sizes.innerText()).toBe(`5,000 bytes, ${gzipped.length} transferred (gzip)`);
   });
 
-  test('with a binary body can be saved, byte for byte', async () => {
-    const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 1]);
-    at.respondWith(200, { 'content-type': 'image/png' }, bytes);
-    await send(page, `${API_PATH}/a.png`);
-    expect(await page.getByText('The body is binary').isVisible()).toBe(true);
-    expect(await bodyOf(page).isVisible()).toBe(false);
+  test.each([
+    ['things', 'application/json', '{"a":1}', 'things.json'],
+    ['things', 'text/plain', '{"a":1}', 'things'],
+    ['things/a.geojson', 'application/json', '{"a":1}', 'a.geojson'],
+    ['things/a.png', 'image/png', Buffer.from([0x89, 0x50, 0, 0xff, 1]), 'a.png'],
+  ])('to %s of type %s is saved byte for byte', async (end, type, body, name) => {
+    at.respondWith(200, { 'content-type': type }, body);
+    await send(page, API_PATH.replace('things', end));
+    const isBinary = type === 'image/png';
+    expect(await page.getByText('The body is binary').isVisible()).toBe(isBinary);
+    expect(await bodyOf(page).isVisible()).toBe(!isBinary);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Save the body as a.png' }).click(),
+      page.getByRole('link', { name: `Save the body as ${name}`, exact: true }).click(),
     ]);
-    expect(download.suggestedFilename()).toBe('a.png');
-    expect(await readFile(await download.path())).toEqual(bytes);
+    expect(download.suggestedFilename()).toMatch(new RegExp(`^${name}`)); // Chromium adds .txt to a plain name
+    expect(await readFile(await download.path())).toEqual(Buffer.from(body));
     expect(watched.complaints).toEqual([]);
-  });
-
-  test('is saved under the last segment of its path, with an extension for JSON', async () => {
-    for (const [end, type, name] of [
-      ['things', 'application/json', 'things.json'],
-      ['things', 'text/plain', 'things'],
-      ['things/a.geojson', 'application/json', 'a.geojson'],
-    ] as const) {
-      at.respondWith(200, { 'content-type': type }, '{"a":1}');
-      await send(page, API_PATH.replace('things', end));
-      const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
-      expect(await link.getAttribute('download')).toBe(name);
-    }
   });
 
   test('that the page fails to show is reported, and the next one is shown', async () => {

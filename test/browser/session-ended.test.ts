@@ -164,8 +164,8 @@ test('a page from the back/forward cache is hidden until a new response confirms
   await eventually(async () => requests.length === 2);
   const [before, after] = requests;
   await continueAndWait(page, before);
-  await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
+  await heading(page, 'Checking that you are still signed in…').waitFor();
   await continueAndWait(page, after);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);

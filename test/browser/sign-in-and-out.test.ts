@@ -1,40 +1,38 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { startTestApp } from '../support/test-app.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService, signIn } from '../support/e2e/watched-page.ts';
 
 const e2e = startE2e();
 
-describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
-  'in Chromium with %j',
-  (options) => {
-    test('the user signs in, looks through the workspaces and signs out', async () => {
-      const { page, complaints } = await e2e.open(options);
-      await page.goto(e2e.testApp.origin);
-      await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-      await passService(page);
-      await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
-      const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
-      const first = await names();
-      expect(first).toHaveLength(25);
+test.each([true, false])(
+  'the user signs in, looks through the workspaces and signs out, with JavaScript: %s',
+  async (javaScriptEnabled) => {
+    const { page, complaints } = await e2e.open({ javaScriptEnabled });
+    await page.goto(e2e.testApp.origin);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
+    await passService(page);
+    await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
+    const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
+    const first = await names();
+    expect(first).toHaveLength(25);
 
-      await page.getByRole('link', { name: /next/i }).click();
-      await page.waitForURL(/page=2/);
-      const second = await names();
-      expect(second).toHaveLength(25);
-      expect(first).not.toContain(second[0]);
+    await page.getByRole('link', { name: /next/i }).click();
+    await page.waitForURL(/page=2/);
+    const second = await names();
+    expect(second).toHaveLength(25);
+    expect(first).not.toContain(second[0]);
 
-      await page.getByRole('link', { name: /previous/i }).click();
-      await page.waitForURL((url) => url.searchParams.get('page') !== '2');
-      expect(await names()).toEqual(first);
+    await page.getByRole('link', { name: /previous/i }).click();
+    await page.waitForURL((url) => url.searchParams.get('page') !== '2');
+    expect(await names()).toEqual(first);
 
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.waitForURL(`${e2e.testApp.origin}/`);
-      await page.goto(`${e2e.testApp.origin}/workspaces`);
-      expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
-      expect(complaints).toEqual([]);
-    });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${e2e.testApp.origin}/`);
+    await page.goto(`${e2e.testApp.origin}/workspaces`);
+    expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
+    expect(complaints).toEqual([]);
   },
 );
 

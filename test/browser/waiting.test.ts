@@ -33,7 +33,6 @@ test('an offline browser shows a notice, and keeps the session', async () => {
 
 describe('a page that loads slowly', () => {
   const isLoading = async (page: Page) => page.locator('html[data-loading]').count();
-  const isBusy = async (page: Page) => page.locator('main').getAttribute('aria-busy');
 
   /** Holds the responses of the service until the returned function is called. */
   const holdLists = () => {
@@ -81,7 +80,7 @@ describe('a page that loads slowly', () => {
     })()`);
     await page.getByRole('link', { name: 'Elsewhere' }).click({ modifiers: [...modifiers] });
     expect(await isLoading(page)).toBe(0);
-    expect(await isBusy(page)).toBeNull();
+    expect(await page.locator('main').getAttribute('aria-busy')).toBeNull();
   });
 
   test('hides the loading bar after a while, and when the back/forward cache restores it', async () => {

@@ -2,20 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { createMatcher as createPageMatcher, foldText } from '../../../public/find-text.js';
 import { createMatcher as createServerMatcher } from '../../../src/workspaces/search.ts';
 
+const ITEM = { description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
+
 /** The server and the page must match the same texts. */
 const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = [
-  [
-    'on the server',
-    (words, name) =>
-      createServerMatcher(words)({
-        name,
-        description: '',
-        isLong: false,
-        flags: [],
-        details: [],
-        detailsLeft: 0,
-      }),
-  ],
+  ['on the server', (words, name) => createServerMatcher(words)({ ...ITEM, name })],
   ['in the page', (words, text) => createPageMatcher(words)(foldText(text))],
 ];
 
