@@ -8,6 +8,7 @@ import { createConcurrencyLimiter, limitPages } from '../../../src/workspaces/co
 import { eventually } from '../../support/eventually.ts';
 import { json } from '../../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
+import type { Interception } from './small-service.ts';
 
 const start = withEmptyRedis();
 
@@ -42,14 +43,11 @@ test('a session may have half of the requests that other sessions leave, but at 
 /** The workspace browser in front of a service whose responses a test writes to the sockets in `held`. */
 async function startHeld() {
   const held: Socket[] = [];
-  const app = await start(
-    [],
-    (_request, socket) => {
-      held.push(socket);
-      return null;
-    },
-    { connections: CONNECTIONS },
-  );
+  const hold: Interception = (_request, socket) => {
+    held.push(socket);
+    return null;
+  };
+  const app = await start([], hold, { connections: CONNECTIONS });
   const open = async (session = 'a') =>
     (await request(app.server).get('/workspaces').set('x-test-session', session)).status;
   return { ...app, held, open };

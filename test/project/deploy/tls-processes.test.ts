@@ -42,12 +42,8 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     return service;
   };
   const startBefore = async (...processes: (RawService | { readonly host: string })[]) => {
-    const front = await startFront(
-      place,
-      processes.map(({ host }) => host),
-    );
-    started.push(front);
-    return front;
+    const hosts = processes.map(({ host }) => host);
+    started.push(await startFront(place, hosts));
   };
   const apiRequestsTo = ({ requests }: RawService) => requests.filter((request) => !isCheck(request));
 
