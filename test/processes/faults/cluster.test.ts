@@ -31,7 +31,7 @@ async function createBoth({ master, replica }: Shard) {
 const MOST_REFUSED = 0.25;
 
 /**
- * Expects that every request was served, but for a few that Redis itself refused. While one of three masters is away, the others
+ * Expects that every request was served, but for a few that Redis itself refused. While one of three masters is down, the others
  * reply CLUSTERDOWN for as long as they can't reach each other. The log line of the request says so.
  */
 async function expectServed(responses: readonly FleetResponse[]): Promise<void> {

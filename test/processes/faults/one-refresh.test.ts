@@ -95,14 +95,3 @@ test('requests that waited for a refresh use its token, never the one that they 
   expect(used.size).toBe(1);
   expect([...used]).not.toContain(`Bearer ${grant.accessToken}`);
 });
-
-test('requests with an expiring token don’t wait for the refresh in the background', async () => {
-  const endpoint = fleet.service.holdTokenRequests();
-  const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
-  expect(tally(await sendAll(session.cookie, 40))).toEqual({ 200: 40 });
-  await endpoint.reached();
-  expect(await fleet.storedGrant(session)).toEqual(session.grant);
-  endpoint.release();
-  expect(tally(await sendAll(session.cookie, 40))).toEqual({ 200: 40 });
-  expect(fleet.service.refreshes).toHaveLength(1);
-});

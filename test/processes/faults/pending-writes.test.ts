@@ -18,7 +18,7 @@ beforeEach(async () => {
   fleet.service.reset();
 });
 
-/** A lock lives five seconds, and its holder can’t extend it while Redis is away. */
+/** A lock lives five seconds, and its holder can’t extend it while Redis is down. */
 const LONGER_THAN_A_LOCK_MS = 5_200;
 
 /** Sends requests to the processes that don’t refresh the session: one of them may be the first to reach Redis again. */

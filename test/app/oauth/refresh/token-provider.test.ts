@@ -90,19 +90,6 @@ describe('an expired token', () => {
     expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1', refreshToken: 'a-refresh-token' });
   });
 
-  test('is refreshed once by two processes at once', async () => {
-    testApp.intercept = service();
-    const { id } = await testApp.createSession(EXPIRED);
-    const tokens = await Promise.all(
-      [testApp.services, other, testApp.services, other].map(async ({ store, tokens: provider }) => {
-        const session = await store.read(id);
-        return session && provider.accessToken(session);
-      }),
-    );
-    expect(tokens).toEqual(['refreshed-1', 'refreshed-1', 'refreshed-1', 'refreshed-1']);
-    expect(tokenRequests(testApp)).toHaveLength(1);
-  });
-
   test('is refreshed with a new refresh token where the service rotates them', async () => {
     testApp.intercept = service({
       grants: () => ({ access_token: 'refreshed-1', refresh_token: 'rotated' }),
@@ -280,17 +267,6 @@ describe('a refresh', () => {
     await eventually(async () => (await get(cookie)).text === 'Bearer refreshed-1');
     expect(tokenRequests(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
-  });
-
-  test('drops tokens that arrive after sign-out', async () => {
-    const refresh = holdRefresh('late');
-    const { id, cookie } = await testApp.createSession(EXPIRED);
-    const response = get(cookie).then((received) => received);
-    await refresh.requested;
-    await testApp.services.store.end(id);
-    refresh.respond();
-    expect((await response).body.code).toBe('session_expired');
-    expect(await grantOf(id)).toBeUndefined();
   });
 
   test('is finished by a process that shuts down, which starts no other', async () => {
