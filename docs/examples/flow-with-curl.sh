@@ -57,7 +57,7 @@ require_status() {
   [ "$status" = "$1" ] && return
   sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' -e 's/.*<p class="lead">\(.*\)<\/p>.*/\1/p' "$work/body" >&2
   echo >&2
-  fail "The answer was $status $location"
+  fail "The response was $status $location"
 }
 
 # What makes a form good in this browser and for this request only: its hidden field.

@@ -201,13 +201,13 @@ test('every fault in Redis has a time to live', async () => {
 
 test('while Redis is down a request meets a 503 and no other fault', async () => {
   await using own = await startServiceFixture();
-  const lonely = await own.start({ faults: true });
-  await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
+  const withoutRedis = await own.start({ faults: true });
+  await request(withoutRedis).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
   own.redis.disconnect();
-  await request(lonely).get(WORKSPACES_PATH).set('authorization', 'Bearer x').expect(503);
-  await request(lonely).get('/_faults').expect(503);
-  const page = await request(lonely).get('/api/public/v1/authorization/oauth2/').set('accept', '*/*');
+  await request(withoutRedis).get(WORKSPACES_PATH).set('authorization', 'Bearer x').expect(503);
+  await request(withoutRedis).get('/_faults').expect(503);
+  const page = await request(withoutRedis).get('/api/public/v1/authorization/oauth2/').set('accept', '*/*');
   expect(page.type).toBe('text/html');
-  const call = request(lonely).get(WORKSPACES_PATH).set('accept', 'text/html');
-  expect((await call).type).toBe('application/json');
+  const list = await request(withoutRedis).get(WORKSPACES_PATH).set('accept', 'text/html');
+  expect(list.type).toBe('application/json');
 });

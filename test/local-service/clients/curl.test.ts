@@ -40,9 +40,9 @@ test('the curl script reads an empty list', async () => {
 
 const failures: [string, Readonly<Record<string, string>>, RegExp, string][] = [
   ['no service', { SERVICE_URL: 'http://127.0.0.1:1' }, /^curl: .*connect/, 'open the sign-in page'],
-  ['an unknown app', { CLIENT_ID: 'other' }, /^The answer was 400/, 'open the sign-in page'],
+  ['an unknown app', { CLIENT_ID: 'other' }, /^The response was 400/, 'open the sign-in page'],
   ['an unknown scope', { SCOPES: 'other:read' }, /error=invalid_scope/, 'open the sign-in page'],
-  ['a wrong password', { PASSWORD: 'other' }, /^The answer was 401/, 'sign in as demo'],
+  ['a wrong password', { PASSWORD: 'other' }, /^The response was 401/, 'sign in as demo'],
   ['a wrong secret', { CLIENT_SECRET: 'other' }, /"invalid_client"/, 'exchange the code'],
   ['an invalid limit', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
 ];

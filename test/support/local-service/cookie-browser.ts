@@ -60,7 +60,7 @@ export function formTokenOf(page: Response): string {
   return token;
 }
 
-/** Signs in where it is asked to, and allows; resolves to the parameters that the app gets. */
+/** Signs in if the sign-in page comes, and allows the app. Resolves to the parameters of the callback. */
 export async function signInAndAllow(
   browser: CookieBrowser,
   url = authorizationUrl(),

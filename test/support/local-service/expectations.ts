@@ -51,7 +51,7 @@ export function apiRefusal(status: number, code: string) {
   return outcome(status, { code, message: WORDS, details: [] });
 }
 
-/** The outcome of an authorization request at its first step. */
+/** Resolves to the outcome of an authorization request's first step: a page, or a redirect to the app. */
 export async function authorizationOutcome(server: Server, url: string) {
   const res = await request(server).get(url);
   const location = res.get('location');
@@ -62,7 +62,7 @@ export async function authorizationOutcome(server: Server, url: string) {
   return { status: res.status, to: origin + pathname, parameters: Object.fromEntries(searchParams) };
 }
 
-/** The outcome of a valid authorization request. */
+/** The outcome of a valid authorization request: the sign-in page. */
 export const ASKS_TO_SIGN_IN = { status: 200, type: 'text/html', asksToSignIn: true };
 
 /** The outcome of an authorization request without a redirect target that can be trusted. */
@@ -77,19 +77,19 @@ export function tellsApp(error: string) {
   };
 }
 
-/** For a conditional check: tests themselves may not call `expect` conditionally. */
+/** For conditional checks, because the linter forbids a conditional `expect` in a test. */
 export function expectStatus(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
 }
 
-/** An error in the API's shape and nothing else. */
+/** Expects an error in the API's shape. */
 export function expectApiError(response: RawResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
   expect(JSON.parse(response.text)).toEqual({ code, message: WORDS, details: [] });
   expect(response.get('content-type')).toMatch(/^application\/json/);
 }
 
-/** One of `errors` of the token endpoint, in its shape (RFC 6749 §5.2) and with its status. */
+/** Expects one of `errors` of the token endpoint, in its shape (RFC 6749 §5.2) and with its status. */
 export function expectTokenError(response: RawResponse, errors: readonly string[] = TOKEN_ERRORS): void {
   const body = JSON.parse(response.text) as { error: string };
   expect(body).toEqual({
@@ -101,7 +101,7 @@ export function expectTokenError(response: RawResponse, errors: readonly string[
   expect(response.get('cache-control')).toBe('no-store');
 }
 
-/** A whole page that redirects nowhere. */
+/** Expects a complete page and no redirect. */
 export function expectPage(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
   expect(response.get('location')).toBeUndefined();
