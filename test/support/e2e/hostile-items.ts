@@ -1,15 +1,6 @@
-/**
- * What a service could send in place of what is expected. Every element that could come of it as markup would carry
- * `data-hostile`, and every script that could run would set `window.pwned`.
- */
-interface HostileValue {
-  readonly name: string;
-  /** The value in JSON, as it comes over the wire: JSON can say what JavaScript can’t. */
-  readonly json: string;
-}
-
 const TEN_THOUSAND = 10_000;
 
+/** Texts of a hostile service. Elements that they could become have `data-hostile`; scripts that could run set `window.pwned`. */
 const TEXTS: Readonly<Record<string, string>> = {
   'a script': '<script data-hostile>window.pwned = 1</script>',
   'a broken image': '<img data-hostile src=x onerror="window.pwned = 1">',
@@ -60,6 +51,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a path of another site': '/\\127.0.0.1:9/',
 };
 
+/** Other values of a hostile service, as JSON: it can express what JavaScript can’t. */
 const OTHERS: Readonly<Record<string, string>> = {
   null: 'null',
   true: 'true',
@@ -83,32 +75,22 @@ const OTHERS: Readonly<Record<string, string>> = {
   'a list nested deeply': `${'['.repeat(500)}1${']'.repeat(500)}`,
 };
 
-/** Texts alone, by what they are. */
-export const HOSTILE_TEXTS: readonly { readonly name: string; readonly text: string }[] = Object.entries(
-  TEXTS,
-).map(([name, text]) => ({ name, text }));
+/** Texts by name. */
+export const HOSTILE_TEXTS = Object.entries(TEXTS).map(([name, text]) => ({ name, text }));
 
-/** Texts and values of every other type. */
-const HOSTILE_VALUES: readonly HostileValue[] = [
-  ...Object.entries(TEXTS).map(([name, text]) => ({ name, json: JSON.stringify(text) })),
-  ...Object.entries(OTHERS).map(([name, json]) => ({ name, json })),
+/** Texts, and values of every other type, as JSON. */
+const HOSTILE_VALUES = [
+  ...Object.values(TEXTS).map((text) => JSON.stringify(text)),
+  ...Object.values(OTHERS),
 ];
 
-/** Fields that pages know, and one that nobody does. */
-const FIELDS = [
-  ...['id', 'name', 'title', 'description', 'type', 'status', 'state', 'locked', 'suspended', 'confidential'],
-  ...[
-    'favorite',
-    'createdOn',
-    'updatedOn',
-    'createdBy',
-    'sharingSettings',
-    'thumbnailUrl',
-    'viewLink',
-    'trialEnds',
-  ],
-  ...['isMember', 'workspaceId', 'roomId', 'anything'],
-];
+/** Fields that pages know, and one that no page knows. */
+const FIELDS = `
+  id name title description type status state locked suspended confidential favorite createdOn updatedOn createdBy
+  sharingSettings thumbnailUrl viewLink trialEnds isMember workspaceId roomId anything
+`
+  .trim()
+  .split(/\s+/);
 
 /** A JSON object of which each named field has the value. */
 function toItem(
@@ -120,13 +102,13 @@ function toItem(
   return `{${all.map(([field, value]) => `${JSON.stringify(field)}:${value}`).join(',')}}`;
 }
 
-/** Items of which every field has each hostile value; with `tame` fields, which then are not. In JSON. */
+/** Items as JSON: one for each hostile value, which all fields have except the `tame` ones. */
 export function hostileItems(tame: Readonly<Record<string, string>> = {}): string[] {
   const fields = FIELDS.filter((field) => !(field in tame));
-  return HOSTILE_VALUES.map(({ json }) => toItem(fields, json, tame));
+  return HOSTILE_VALUES.map((json) => toItem(fields, json, tame));
 }
 
-/** Items whose fields are named by each hostile text, and what is no item at all. In JSON. */
+/** Items as JSON: some have hostile texts as names of fields, and some are no objects. */
 export function oddItems(): string[] {
   const names = Object.values(TEXTS);
   return [
@@ -136,7 +118,7 @@ export function oddItems(): string[] {
       Array.from({ length: 1_000 }, (_, nth) => `field${nth}`),
       '"x"',
     ),
-    ...HOSTILE_VALUES.map(({ json }) => json),
+    ...HOSTILE_VALUES,
   ];
 }
 

@@ -26,9 +26,9 @@ export async function stopClock({ clock }: BrowserContext): Promise<void> {
   await clock.pauseAt(Date.now() + AHEAD_MS);
 }
 
-/** Comes back to a tab, and waits until it has asked whether it may still be seen. */
+/** Returns to a tab, and waits until it has requested its session. */
 export async function comeBackTo(page: Page): Promise<void> {
-  const asked = page.waitForResponse('**/auth/session');
+  const response = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-  await asked;
+  await response;
 }

@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { TestApp } from '../test-app.ts';
 import { WORKSPACES_PATH } from '../constants.ts';
-import { answersHostile } from './pages.ts';
-import type { View } from './pages.ts';
+import { respondsWithHostileItems, type View } from './pages.ts';
 import { comeBackTo, sessionOf, stopClock } from './session-of.ts';
 import { knowsItsSession, signIn } from './watched-page.ts';
 
@@ -16,7 +15,7 @@ const inConsole: Pick<View, 'path' | 'status' | 'signedIn'> = {
   signedIn: true,
 };
 
-/** What pages become by their scripts, beside the views that come from the server. */
+/** States that pages reach by their scripts. */
 export const STATES: readonly View[] = [
   { ...workspaces, name: 'filter', signedIn: true, reach: then(filter) },
   { ...workspaces, name: 'all pages loaded', signedIn: true, reach: then(loadAll) },
@@ -37,7 +36,7 @@ export const STATES: readonly View[] = [
   {
     ...inConsole,
     name: 'console, hostile response',
-    service: answersHostile,
+    service: respondsWithHostileItems,
     reach: then(send(WORKSPACES_PATH)),
   },
 ];

@@ -10,7 +10,7 @@ import { openInOnePage, openPage, type Look, type WatchedPage } from './watched-
 export interface ShownView extends WatchedPage {
   readonly testApp: TestApp;
   readonly status: number;
-  /** Of what its scripts asked for, where that was meant to fail. */
+  /** The status of the requests of its scripts, where they are meant to fail. */
   readonly failing?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** As the server sent it. */
@@ -94,17 +94,17 @@ async function signedInApp(env: Readonly<Record<string, string>>) {
 
 /** The document at the view's path; what its query is, the way there decides. */
 function isShown(response: Response, address: string): boolean {
-  const [asked, wanted] = [new URL(response.url()), new URL(address)];
+  const [shown, wanted] = [new URL(response.url()), new URL(address)];
   const isRedirect = response.status() >= 300 && response.status() < 400;
   return (
     response.request().isNavigationRequest() &&
     !isRedirect &&
-    asked.origin === wanted.origin &&
-    asked.pathname === wanted.pathname
+    shown.origin === wanted.origin &&
+    shown.pathname === wanted.pathname
   );
 }
 
-/** People go to the service to sign in; beyond that, our pages have nothing to ask of anybody. */
+/** Only a navigation, to sign in at the service, may leave our origin. */
 function isElsewhere(request: Request, testApp: TestApp): boolean {
   const { origin } = new URL(request.url());
   if (origin === testApp.origin) return false;

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { TestApp } from '../test-app.ts';
 import { eventually } from '../eventually.ts';
 
-/** How somebody looks at the pages. */
+/** The browser settings under which a page is shown. */
 export interface Look {
   readonly javaScriptEnabled?: boolean;
   readonly width?: 360 | 1280;
@@ -23,7 +23,7 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
-/** A page tells other tabs of its session once it knows it: that is the last thing that follows from the first answer. */
+/** A page tells other tabs of its session as the last step after its first session response. */
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
@@ -32,7 +32,7 @@ const NOTE_SESSION = `{
   };
 }`;
 
-/** Shorter than a test may take, so that it can say what did not come. */
+/** Shorter than the timeout of a test, so that Playwright names what is missing. */
 const PATIENCE_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };
@@ -102,12 +102,12 @@ async function reset(watched: WatchedPage): Promise<void> {
   complaints.length = 0;
 }
 
-/** Resolves once the page has heard of its session and taken that in: an answer that the browser has got may still lie there. */
+/** Resolves once the page has processed its first session response. */
 export async function knowsItsSession(page: Page): Promise<void> {
   await page.locator('html[data-knows-its-session]').waitFor();
 }
 
-/** Looks at an open page in another way; its scripts stay as they are. */
+/** Changes the look of an open page without a reload. */
 export async function lookAgain(
   { page }: WatchedPage,
   { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,
@@ -116,23 +116,20 @@ export async function lookAgain(
   await resize(page, { width, height: HEIGHTS[width] });
 }
 
-/** Resizes an open page, and waits until it has heard of that. */
+/** Resizes an open page. Resolves once its scripts see the new size. */
 export async function resize(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size);
   await eventually(async () => page.evaluate<boolean>(`innerWidth === ${size.width}`));
 }
 
-/**
- * Signs a page in as `demo` at the local service, through its pages as a person does, and comes back to `path`.
- * With JavaScript or without.
- */
+/** Signs a page in as `demo` through the pages of the local service, with or without JavaScript, and returns to `path`. */
 export async function signIn(page: Page, testApp: TestApp, path = '/workspaces'): Promise<void> {
   await page.goto(`${testApp.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
   await passService(page);
   await page.waitForURL(testApp.origin + path);
 }
 
-/** Passes the service's pages as `demo`, whom it may remember, and allows what is asked for. */
+/** Passes the service's pages as `demo`, who may be signed in there, and allows the scopes. */
 export async function passService(page: Page): Promise<void> {
   const userName = page.getByLabel('User name');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
