@@ -51,15 +51,13 @@ test('a sign-in above the limit gets a 429 page that says how long to wait', asy
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });
 
-test('the limit is logged once in a window, and Redis holds no address', async () => {
+test('the limit is logged once in a window', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   await statusesOf(testApp, 4);
   const lines = testApp.logged.filter((line) => line.includes('sign-in limit reached'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);
-  const keys = await testApp.redis.keys(COUNT_KEYS);
-  expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
 test('Redis keeps a client address as a hash under a key of its own, derived from the session key', async () => {
@@ -67,6 +65,7 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
   await signIn(testApp.origin);
   const [key = '', ...more] = await testApp.redis.keys(COUNT_KEYS);
   expect(more).toEqual([]);
+  expect(key).toMatch(/^cloakroom:sign-in-counts:[\w-]{43}$/);
   const unkeyed = getHashes().flatMap((algorithm) => {
     const digest = createHash(algorithm).update('127.0.0.1').digest();
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];

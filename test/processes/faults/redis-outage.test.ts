@@ -68,13 +68,9 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     expect([true, 'session_store_unavailable']).toEqual(expect.arrayContaining(found));
   });
 
-  test('sign-out is a 503 that says it is not done', () => {
-    for (const { status, body } of seen.during.logout) {
-      expect({ status, body }).toEqual({
-        status: 503,
-        body: expect.stringContaining('You are not signed out yet'),
-      });
-    }
+  test('a sign-out gets a 503 that says that the user is still signed in', () => {
+    for (const { status, body } of seen.during.logout)
+      expect([status, body]).toEqual([503, expect.stringContaining('You are not signed out yet')]);
   });
 
   test('every 503 has Retry-After, and no response sets a cookie', () => {
@@ -86,10 +82,10 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   });
 
   test('every response comes within two seconds', () => {
-    const slowest = Object.entries(seen.during).map(
-      ([request, responses]) => [request, Math.max(...responses.map(({ ms }) => ms))] as const,
+    const late = Object.entries(seen.during).filter(([, all]) =>
+      all.some(({ ms }) => ms >= RESPONDS_WITHIN_MS),
     );
-    expect(slowest.filter(([, ms]) => !(ms < RESPONDS_WITHIN_MS))).toEqual([]);
+    expect(late).toEqual([]);
   });
 
   test('every process is healthy, but not ready', () => {
@@ -129,7 +125,7 @@ function expectNearlyAll(responses: readonly FleetResponse[], kind: string): voi
   expect(['503', '503 session_store_unavailable']).toEqual(expect.arrayContaining(Object.keys(others)));
 }
 
-test('a lock that Redis granted too late to be of use delays no later request', async () => {
+test('a lock that Redis granted after the timeout delays no later request', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const { url } = fleet.at(0);
   Object.assign(proxy, { onlyAfter: ':refresh-lock:', delayMs: 2_000 });
