@@ -164,7 +164,7 @@ export function createApiClient(deps: {
     startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();
       const signal = AbortSignal.any([request.signal, expiry.signal]);
-      const item = readItemNow({ ...request, signal }).catch(() => null);
+      const item = unlessAborted(signal, readItemNow({ ...request, signal })).catch(() => null);
       return async () => {
         const timer = setTimeout(() => expiry.abort(), ITEM_EXTRA_MS);
         return item.finally(() => clearTimeout(timer));
@@ -182,9 +182,10 @@ export function abortSignalOf(res: ServerResponse): AbortSignal {
 }
 
 /**
- * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out.
+ * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out. A
+ * token refresh heeds no signal.
  */
-async function unlessAborted<T extends object>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
+async function unlessAborted<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
     throw new Error('the request was aborted');
   });

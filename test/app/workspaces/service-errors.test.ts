@@ -89,6 +89,18 @@ test('a client whose session has ended signs in and comes back to the same page'
   expect(app.service.requests).toHaveLength(0);
 });
 
+test('a page does not wait longer than a second for a token that only its workspace needs', async () => {
+  const tokens = {
+    ...scriptedTokens().tokens,
+    tokenAfterUnauthorized: async () => new Promise<never>(() => {}), // the token endpoint never responds
+  };
+  const refuseWorkspace: Interception = ({ limit }) => limit === null && json(401, {});
+  await using app = await start([{ name: 'A room' }], refuseWorkspace, { tokens });
+  const page = await app.get('/workspaces/w1', 200);
+  expect(page.text).toContain('>A room<');
+  expect(page.text).toContain('>w1</h1>');
+});
+
 test('a token that can’t be refreshed now is a 503 page', async () => {
   const failure = new AppError('token_endpoint_unavailable', { retryAfterSeconds: 5 });
   const { page } = await responseWith(() => false, {
