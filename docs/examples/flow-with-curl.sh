@@ -36,7 +36,7 @@ trap finish EXIT
 step='make a folder for temporary files'
 work=$(mktemp -d)
 
-# One request. Leaves its answer in $work/body, $status and $location, and its own address in $url.
+# One request. Leaves its response in $work/body, $status and $location, and its own address in $url.
 ask() {
   local told
   : >"$work/body"
@@ -52,7 +52,7 @@ browse() {
 
 fail() { echo "$1" >&2; exit 1; }
 
-# Goes on after an answer with this status only. Says what came instead: JSON, or a page's headline and first words.
+# Goes on after a response with this status only. Otherwise prints the JSON, or the headline and first words of a page.
 require_status() {
   [ "$status" = "$1" ] && return
   sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' -e 's/.*<p class="lead">\(.*\)<\/p>.*/\1/p' "$work/body" >&2
@@ -65,7 +65,7 @@ form_token() {
   sed -n 's/.*name="form_token" value="\([^"]*\)".*/\1/p' "$work/body"
 }
 
-# A member of the JSON answer that is a string. Enough here: none of them has an escape in it.
+# A string member of the JSON response. The strings here have no escapes.
 member() {
   sed -n 's/.*"'"$1"'":"\([^"]*\)".*/\1/p' "$work/body"
 }
@@ -133,7 +133,7 @@ ask "$token" "${credentials[@]}" --data-urlencode 'grant_type=authorization_code
 require_status 200
 access_token=$(member access_token)
 refresh_token=$(member refresh_token)
-[ -n "$access_token" ] && [ -n "$refresh_token" ] || fail 'The answer does not have both tokens.'
+[ -n "$access_token" ] && [ -n "$refresh_token" ] || fail 'The response does not have both tokens.'
 echo 'Exchanged the code for tokens.'
 
 step='list the workspaces'
