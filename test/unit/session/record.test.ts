@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import { isNewer, isSameGrant, parseRecord, sessionEndsAt } from '../../../src/session/record.ts';
+
+const grant = {
+  accessToken: 'a',
+  expiresAt: 1_000,
+  lifetimeMs: 900_000,
+  refreshToken: 'r',
+  scopes: ['murals:read'],
+};
+const record = { grant, createdAt: 5 };
+
+test('a record is parsed as it was written, without members that are unknown', () => {
+  expect(parseRecord(JSON.stringify({ ...record, more: 1 }))).toEqual(record);
+  const { refreshToken: _, ...withoutRefreshToken } = grant;
+  const refreshed = { grant: withoutRefreshToken, createdAt: 5, refreshedAt: 7 };
+  expect(parseRecord(JSON.stringify(refreshed))).toEqual(refreshed);
+});
+
+test.each([
+  'no JSON',
+  'null',
+  '{"version":2}',
+  JSON.stringify({ grant: { ...grant, scopes: null }, createdAt: 5 }),
+])('a record of another version counts as none: %s', (text) => expect(parseRecord(text)).toBeNull());
+
+test.each([
+  ['the same grant', grant, true, false],
+  ['another access token', { ...grant, accessToken: 'b' }, false, true],
+  ['the same access token with a longer lifetime', { ...grant, expiresAt: 2_000 }, false, true],
+  ['the same access token with another refresh token', { ...grant, refreshToken: 's' }, false, false],
+])('of two refreshes: %s', (_what, other, same, newer) => {
+  expect([isSameGrant(grant, other), isNewer(other, grant)]).toEqual([same, newer]);
+});
+
+test('a session reaches its maximum age counted from sign-in', () => {
+  expect(sessionEndsAt({ ...record, createdAt: Date.UTC(2026, 0, 1), refreshedAt: Date.now() }, 3_600)).toBe(
+    '2026-01-01T01:00:00.000Z',
+  );
+});
