@@ -6,6 +6,7 @@ import {
   toUpstreamHeaders,
   toVary,
 } from '../../../src/gateway/headers.ts';
+import { fc } from '../../support/properties.ts';
 
 const forwarded = (...raw: string[]) => toUpstreamHeaders(raw, 'token', { requestId: 'id', trace: null });
 const OWN = { requestId: 'id', serverTiming: 'session;dur=1', setsCookie: false, always: [] };
@@ -110,6 +111,26 @@ describe('an upstream request', () => {
   test('has the right headers also after thousands of unknown names', () => {
     for (let count = 0; count < 3_000; count += 1) forwarded(`x-strange-${count}`, '1');
     expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
+  });
+
+  test('has no header that is never forwarded, in any spelling and company', () => {
+    const name = fc.constantFrom(...NEVER_FORWARDED, 'Accept', 'X-Custom', 'ETag');
+    const mark = fc.constantFrom('-', '_', '.', '^', '|');
+    const value = fc.constantFrom('close', 'via', 'authorization', 'accept', 'x');
+    const field = fc
+      .tuple(name, mark, fc.boolean(), value)
+      .map(([plain, marks, isLoud, text]) => [
+        (isLoud ? plain.toUpperCase() : plain).replaceAll('-', marks),
+        text,
+      ]);
+    fc.assert(
+      fc.property(fc.array(field), (fields) => {
+        const sent = forwarded(...fields.flat());
+        expect(sent.slice(-OURS.length)).toEqual(OURS);
+        const kept = sent.slice(0, -OURS.length).filter((_text, index) => index % 2 === 0);
+        expect(kept.filter((plain) => !/^(?:accept|x[-_.^|]custom|etag)$/i.test(plain))).toEqual([]);
+      }),
+    );
   });
 });
 
