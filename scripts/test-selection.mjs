@@ -30,7 +30,7 @@ export const LONG_TESTS = [
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.
   'test/project/deploy/alerts.test.ts',
   'test/project/deploy/tls-replaced.test.ts',
-  'test/processes/gateway/shared-caches.test.ts',
+  'test/processes/gateway/headers-shared-caches.test.ts',
 ];
 
 /**

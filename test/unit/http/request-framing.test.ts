@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { checkFraming } from '../../../src/http/request-framing.ts';
 
-/** Checks a request as Node's parser passes it on. test/app/gateway/framing.test.ts sends them over a socket. */
+/** Checks a request as Node's parser passes it on. test/app/gateway/checks-framing.test.ts sends them over a socket. */
 function check(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
   return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);

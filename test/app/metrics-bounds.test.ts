@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
-import { API_PATH } from '../../support/constants.ts';
-import { useFixture } from '../../support/fixtures.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
-import { fc, times } from '../../support/properties.ts';
-import { sendRaw } from '../../support/raw.ts';
-import { startSignIn, startTestApp } from '../../support/test-app.ts';
+import { cloakroomMetrics } from '../project/deploy/known-metrics.ts';
+import { API_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
+import { startMetricsApp } from '../support/metrics-app.ts';
+import { fc, times } from '../support/properties.ts';
+import { sendRaw } from '../support/raw.ts';
+import { startSignIn, startTestApp } from '../support/test-app.ts';
 
 const metrics = useFixture(startMetricsApp);
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { Items } from '../../src/local-service/pagination.ts';
-import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
-import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
+import type { Items } from '../../../src/local-service/pagination.ts';
+import { muralsIn, roomsIn } from '../../../src/local-service/seed/items.ts';
+import { createSeedWorkspaces } from '../../../src/local-service/seed/workspaces.ts';
 
 const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
 const demo = all(createSeedWorkspaces(137).listOf('demo'));

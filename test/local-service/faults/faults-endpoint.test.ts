@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startServiceFixture, useLocalService } from '../support/local-service/fixture.ts';
+import { WORKSPACES_PATH } from '../../support/constants.ts';
+import { startServiceFixture, useLocalService } from '../../support/local-service/fixture.ts';
 
 const { fixture, service } = useLocalService({ faults: true });
 afterEach(async () => {

@@ -1,24 +1,24 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { TOKEN_PATH, WORKSPACES_PATH } from '../support/constants.ts';
-import { eventually } from '../support/eventually.ts';
-import { useFixture } from '../support/fixtures.ts';
-import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
+import { TOKEN_PATH, WORKSPACES_PATH } from '../../support/constants.ts';
+import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { authorizationUrl } from '../../support/local-service/cookie-browser.ts';
 import {
   INVALID_GRANT,
   INVALID_REQUEST,
   TOKENS,
   apiRefusal,
   outcomeOf,
-} from '../support/local-service/expectations.ts';
-import { useLocalService } from '../support/local-service/fixture.ts';
+} from '../../support/local-service/expectations.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import {
   codeFields,
   originOf,
   refreshFields,
   tokensOf,
   type ListPage,
-} from '../support/local-service/requests.ts';
+} from '../../support/local-service/requests.ts';
 
 const { fixture, service } = useLocalService({ faults: true });
 const second = useFixture(async () => fixture.start({ faults: true }));
