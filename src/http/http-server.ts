@@ -32,7 +32,7 @@ export class HttpServer {
 
   constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
     this.#log = log;
-    // checkFraming() checks the Host header and counts header fields, and closes the connection (request-framing.ts).
+    // checkFraming() checks the Host header and counts header fields (request-framing.ts). Its errors close the connection.
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
     this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));

@@ -11,7 +11,7 @@ const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
 /**
  * Checks how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the error to
- * send. It closes the connection, since two recipients may disagree on where such a request ends.
+ * send, or null. Sending it closes the connection, since two recipients may disagree on where such a request ends.
  */
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;

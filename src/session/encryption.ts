@@ -38,9 +38,9 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       secret: string,
       name: string,
     ): { readonly text: string; readonly usesFirstKey: boolean } | null {
-      const [version, keyNamed, body = '', ...more] = encrypted.split('.');
+      const [version, usedKey, body = '', ...more] = encrypted.split('.');
       const { first, all } = keyring.current;
-      const known = all.find((candidate) => candidate.name === keyNamed);
+      const known = all.find((candidate) => candidate.name === usedKey);
       if (version !== VERSION || known === undefined || more.length > 0) return null;
       const text = decipher(Buffer.from(body, 'base64url'), encryptionKey(known.key, secret), name);
       return text === null ? null : { text, usesFirstKey: known === first };

@@ -51,7 +51,7 @@ export function isResult(value: object): value is Result {
   return 'remedy' in value;
 }
 
-/** Runs the checks on a subject. A result in place of a subject is that of the first check, and the others are skipped. */
+/** Runs the checks on a subject. If the subject could not be read, the first check reports why, and the others are skipped. */
 export function runAll<Subject extends object>(
   checks: readonly Check<Subject>[],
   subject: Subject | Result,

@@ -37,10 +37,10 @@ interface LockedTask extends RefreshTask {
   entry: OwnEntry | null;
 }
 
-/** An unexpired grant, and whether this refresh sent the token request for it. */
+/** An unexpired grant, and whether this refresh sent a token request. */
 export interface RefreshResult {
   readonly grant: Grant;
-  readonly isRequested: boolean;
+  readonly sentRequest: boolean;
 }
 
 /** The process is shutting down. Another process may send a token request at once. */
@@ -102,12 +102,12 @@ export function createTokenRefresh(options: RefreshOptions) {
   /** Null where another process holds the lock, or ours was lost. */
   const tryRefresh = async (task: RefreshTask): Promise<RefreshResult | null> => {
     const pending = await pendingWrites.retry(task.id);
-    if (pending !== null && isUsable(pending, task)) return { grant: pending, isRequested: false };
+    if (pending !== null && isUsable(pending, task)) return { grant: pending, sentRequest: false };
     const reply = await locks.acquire(task.id);
     if (reply.state === 'held')
       return refreshUnderLock({ ...task, lock: reply.lock, earlier: null, entry: null });
     const { grant } = (await read(task)).record;
-    if (isUsable(grant, task)) return { grant, isRequested: false };
+    if (isUsable(grant, task)) return { grant, sentRequest: false };
     if (reply.state === 'taken') return null;
     throw new TokenEndpointError(new Error('a refresh has just failed'), reply.ms);
   };
@@ -118,7 +118,7 @@ export function createTokenRefresh(options: RefreshOptions) {
       const stored = session.record.grant;
       const grant = isUsable(stored, task) ? stored : await refreshSession(session, task);
       finish(task);
-      return grant && { grant, isRequested: task.entry !== null };
+      return grant && { grant, sentRequest: task.entry !== null };
     } catch (error) {
       finishFailed(task, error);
       throw error;

@@ -40,7 +40,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
   const joinOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = inProgress.get(task.id);
-    if (known !== undefined) return { ...(await known), isRequested: false };
+    if (known !== undefined) return { ...(await known), sentRequest: false };
     if (isClosing) throw new ShuttingDownError();
     const refresh = tokenRefresh.refresh(task);
     inProgress.set(task.id, refresh);
@@ -57,14 +57,14 @@ export function createTokenProvider(options: TokenProviderOptions) {
   /** A refresh that started before the stale token was issued may have brought just that one. Then starts another. */
   const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = await inProgress.get(task.id);
-    if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, isRequested: false };
+    if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, sentRequest: false };
     return joinOrStart(task);
   };
 
   const countOutcome = async (trigger: RefreshTrigger, refresh: Promise<RefreshResult>): Promise<Grant> => {
     try {
-      const { grant, isRequested } = await refresh;
-      metrics?.refresh(trigger, isRequested ? 'refreshed' : 'joined');
+      const { grant, sentRequest } = await refresh;
+      metrics?.refresh(trigger, sentRequest ? 'refreshed' : 'joined');
       return grant;
     } catch (error) {
       metrics?.refresh(trigger, 'failed');
