@@ -33,7 +33,7 @@ export function createApp(
   app.disable('etag'); // no cache stores a page, and an asset changes with its URL
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // Browsers use PUBLIC_URL, whatever the last hop speaks. Otherwise, behind a proxy that TRUST_PROXY does not count,
+  // The scheme of PUBLIC_URL counts, not that of the last hop. Otherwise, behind a proxy that TRUST_PROXY does not count,
   // express-session would silently withhold the cookie.
   Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 
@@ -71,12 +71,12 @@ export function createApp(
 
   // Signed in
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
-  /** Lets a page notice that another session has replaced its own. */
-  const sessionOf = (req: Request) => sessionEndsAt(requiredSession(req).record, config.sessionMaxSeconds);
+  /** When the session of a request ends. A page compares it, to notice that another session has replaced its own. */
+  const sessionEnd = (req: Request) => sessionEndsAt(requiredSession(req).record, config.sessionMaxSeconds);
   app.use(
     createConsoleRouter({
       signedIn,
-      sessionOf,
+      sessionEnd,
       render,
       publicOrigin: config.publicOrigin,
       cookieName: cookie.name,
@@ -84,7 +84,7 @@ export function createApp(
   );
   const lists = { signedIn, currentSession: requiredSession, kinds: config.workspaceItems };
   app.use(createExportsRouter({ ...lists, log, now, readAllItems: workspaces.readAllItems }));
-  app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
+  app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionEnd, render, pageSize: config.pageSize }));
 
   // Errors
   app.use(pageNotFound);

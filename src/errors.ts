@@ -1,10 +1,10 @@
-/** How every error with one code is sent: as problem+json (RFC 9457), or as a page. */
+/** The response to errors with one code, as problem+json (RFC 9457) or as a page. */
 interface Problem {
   readonly status: number;
   readonly title: string;
   /** What the person can do next. An AppError may say more. */
   readonly detail: string;
-  /** Seconds in `Retry-After`. An AppError may know better. */
+  /** Seconds in `Retry-After`. An AppError may replace it. */
   readonly retryAfterSeconds?: number;
   /** Sends `Connection: close`, because the end of the request is uncertain or this process is about to exit. */
   readonly closes?: true;
@@ -146,8 +146,7 @@ export const PROBLEMS = {
   too_many_sign_ins: {
     status: 429,
     title: 'Too many sign-ins at once',
-    detail:
-      'Your network has started very many sign-ins in the last minutes. Wait a few minutes, then try again. Signed-in users stay signed in.',
+    detail: 'Wait a few minutes, then try again. Signed-in users stay signed in.',
   },
   access_denied: {
     status: 403,
@@ -202,15 +201,13 @@ export const PROBLEMS = {
   permission_missing: {
     status: 403,
     title: 'Cloakroom has no access to this list',
-    detail:
-      'The service does not allow it. Nothing is lost, and you are still signed in. Sign in again and allow access. If that does not help, ask for help.',
+    detail: 'You are still signed in. Sign in again and allow access. If that does not help, ask for help.',
     signInLabel: 'Sign in again',
   },
   list_not_found: {
     status: 404,
     title: 'There is nothing here',
-    detail:
-      'It may have been removed, or you may no longer have access. You are still signed in. Go back to your workspaces.',
+    detail: 'It may have been removed, or you may no longer have access. Go back to your workspaces.',
   },
   service_rate_limited: {
     status: 503,
@@ -221,14 +218,12 @@ export const PROBLEMS = {
   service_failed: {
     status: 502,
     title: 'The service could not load this page',
-    detail:
-      'The service has a problem. Nothing is lost, and you are still signed in. Try again in a few minutes.',
+    detail: 'Nothing is lost, and you are still signed in. Try again in a few minutes.',
   },
   service_response_unreadable: {
     status: 502,
     title: 'The service sent something unexpected',
-    detail:
-      'Cloakroom can’t show this page. Nothing is lost, and you are still signed in. Try again in a few minutes.',
+    detail: 'Nothing is lost, and you are still signed in. Try again in a few minutes.',
   },
   list_not_tabular: {
     status: 502,
@@ -285,7 +280,7 @@ export class AppError extends Error {
   }
 }
 
-/** Redis is away, full or too slow. The session and its cookie are kept. */
+/** Redis is unreachable, full or too slow. The session and its cookie are kept. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';
 
@@ -303,7 +298,7 @@ export class SessionEndedError extends AppError {
   }
 }
 
-/** Returns the error itself where it has a code, and otherwise a 500 that shows nothing of it. */
+/** Returns an AppError as it is, and wraps any other error in an `internal_error` that shows nothing of it. */
 export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
 }

@@ -13,7 +13,7 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/** npm passes on a signal that the terminal has sent to both processes. A second one within this time is its echo. */
+/** Time in ms in which a second signal is an echo. npm passes on a signal that the terminal has sent to both processes. */
 const ECHO_MS = 300;
 
 /** Resolves with the first of the signals that arrives. A second one ends the process at once. */
@@ -37,8 +37,8 @@ export function untilSignal(
 }
 
 /**
- * Ends the process with 1 on an uncaught error, because its state is unknown. Node would print all members of the error. Those
- * of a Redis error hold the command that failed, such as `AUTH` with its password. The logger reduces the error.
+ * Ends the process with 1 on an uncaught error, because its state is unknown. Node would print all members of the error. A Redis
+ * error holds the command that failed, such as `AUTH` with its password. The logger leaves such members out.
  */
 export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
   const exit = (error: unknown) => {
@@ -63,8 +63,8 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
 export type Sighup = ReturnType<typeof catchSighup>;
 
 /**
- * Catches SIGHUP, which would end the process. It makes a running process reload its secrets. The SIGHUP of a closed terminal
- * still ends it, because it requests no reload.
+ * Catches SIGHUP, which would otherwise end the process, so that it can request a reload of the secrets. The SIGHUP of a closed
+ * terminal requests no reload and still ends the process.
  */
 export function catchSighup(self: NodeJS.Process) {
   const hadTerminal = hasTerminal();
@@ -79,7 +79,7 @@ export function catchSighup(self: NodeJS.Process) {
   const onSighup = () => {
     if (hadTerminal && !hasTerminal()) {
       self.off('SIGHUP', onSighup);
-      self.kill(self.pid, 'SIGHUP'); // without a listener it ends the process
+      self.kill(self.pid, 'SIGHUP'); // without a listener the signal ends the process
       return;
     }
     signals += 1;
@@ -88,12 +88,12 @@ export function catchSighup(self: NodeJS.Process) {
   self.on('SIGHUP', onSighup);
 
   return {
-    /** Runs `given` for each signal, one after the other; also for one that came earlier. `given` must not reject. */
-    handle(given: () => Promise<void>): void {
-      task = given;
+    /** Runs a task once for each signal, one after the other. Earlier signals count, too. The task must not reject. */
+    handle(onSignal: () => Promise<void>): void {
+      task = onSignal;
       runTasks();
     },
-    /** Does nothing for further signals. */
+    /** Ignores further signals. */
     ignore(): void {
       task = async () => {};
     },

@@ -18,8 +18,8 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /**
- * Whether a promise resolves within `ms`; rejects where it does. Leaves no timer running. After a stall of this process the
- * timer fires first although the result has arrived. One more turn of the event loop reads it.
+ * Whether a promise resolves within `ms`. Rejects where the promise rejects. Leaves no timer running. After a stall of this
+ * process the timer fires first although the result has arrived. One more turn of the event loop reads it.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
@@ -35,9 +35,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a slot, to
- * be disposed of, or with null where none became free within the given time (ms). Unlike the gateway's and the pages'
- * concurrency limits, it knows no sessions.
+ * Limits how many operations run at a time. The others wait in the order in which they came. Acquiring resolves with a slot, to
+ * be disposed of, or with null where none became free within the given time (ms). The concurrency limits of the gateway and of
+ * pages also divide the slots between sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<Disposable | null> {
   let active = 0;

@@ -6,7 +6,7 @@ type Routes = Readonly<Record<string, readonly string[]>>;
 /** Express serves HEAD where it serves GET. */
 const READ = ['GET', 'HEAD'];
 
-/** Addresses of one page each. */
+/** Routes whose path has no parameter. */
 const PAGES: Routes = {
   '/': READ,
   '/auth/login': READ,
@@ -22,7 +22,7 @@ const PAGES: Routes = {
   '/workspaces.csv': READ,
   '/workspaces.ndjson': READ,
 };
-const INSIDE = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
+const WORKSPACE_PATH = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
 /**
  * Every name that toRouteName() returns, and the methods of the route. Tests compare them with the routes of the app and with
@@ -40,8 +40,8 @@ export const ROUTES: Routes = {
 };
 
 /**
- * The route of a target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and refuseUnknownPaths() use it. The
- * path is compared as it is written: nothing is decoded, folded or left out.
+ * Returns the route of a target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and refuseUnknownPaths() use
+ * it. The path is compared as the client wrote it, without decoding.
  */
 export function toRouteName(target: string): string {
   const path = target.split('?', 1)[0] ?? '';
@@ -49,18 +49,18 @@ export function toRouteName(target: string): string {
   if (Object.hasOwn(PAGES, path)) return path;
   if (path === '/api' || path.startsWith('/api/')) return '/api/*';
   if (path.startsWith('/assets/')) return '/assets/*';
-  const { kind, format = '' } = INSIDE.exec(path)?.groups ?? {};
+  const { kind, format = '' } = WORKSPACE_PATH.exec(path)?.groups ?? {};
   if (kind !== undefined) return `/workspaces/{id}/{kind}${format}`;
-  return INSIDE.test(path) ? '/workspaces/{id}' : 'none';
+  return WORKSPACE_PATH.test(path) ? '/workspaces/{id}' : 'none';
 }
 
 /** Pages that a person may type with a slash too many. */
-const TYPED = /^\/(?:console|workspaces)/;
+const TYPED_PAGES = /^\/(?:console|workspaces)/;
 
 /**
  * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end,
- * a fragment and a target in absolute form. A proxy's rule for `/auth/login` or `/readyz` could be bypassed
- * (docs/decisions/0039). Redirects a page with a slash at its end to the page.
+ * a fragment and a target in absolute form. Such a path could bypass a proxy's rule for `/auth/login` or `/readyz`
+ * (docs/decisions/0039). A page with a slash at its end redirects to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {
@@ -69,6 +69,6 @@ export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   }
   const path = req.url.replace(/\/(?=\?|$)/, '');
   const isRead = req.method === 'GET' || req.method === 'HEAD';
-  if (isRead && TYPED.test(toRouteName(path))) res.redirect(308, req.baseUrl + path);
+  if (isRead && TYPED_PAGES.test(toRouteName(path))) res.redirect(308, req.baseUrl + path);
   else pageNotFound(req, res, next);
 };

@@ -9,14 +9,14 @@ import { redisReady } from './redis/client.ts';
 import { startMetrics, startServer, type RunningServer } from './server.ts';
 import { createServices, type Services } from './services.ts';
 
-/** The server starts at most this long before Redis is connected, because a load balancer may send requests at once. */
+/** Longest wait for Redis before the server starts, in ms. A load balancer may send requests as soon as the server listens. */
 const REDIS_WITHIN_MS = 500;
-/** Longest time to store the last refreshes. */
+/** Time to store the last refreshed tokens once the drain and the last token request have ended, in ms. */
 const STORE_WITHIN_MS = 2_000;
 
 /**
- * Serves until a signal, then drains. Resolves with the exit code; rejects with a StartupError where Cloakroom can't start.
- * SIGHUP reloads the secrets.
+ * Serves until SIGTERM or SIGINT, then shuts down. SIGHUP reloads the secrets. Resolves with the exit code. Rejects with a
+ * StartupError where Cloakroom can't start.
  */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
@@ -34,7 +34,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Clients that connect early wait. Without Redis the server starts nevertheless, and responds with 503.
+  // Clients that connect early wait. Without Redis the server starts all the same, and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,
@@ -66,7 +66,7 @@ async function shutDown(services: Services, server: RunningServer): Promise<bool
   return drained && stopped && performance.now() <= deadline;
 }
 
-/** Sign-in works only under PUBLIC_URL. Where that is this port, the log shows it in place of the URL of the socket. */
+/** Returns the URL to log: PUBLIC_URL where it leads to this port, because sign-in works only there. Otherwise the socket's. */
 function toBrowserUrl(config: Config, url: string): string {
   const { protocol, port, hostname } = new URL(config.publicOrigin);
   const isHere = protocol === 'http:' && hostname === 'localhost' && Number(port || 80) === config.port;

@@ -11,18 +11,18 @@ import type { Services } from './services.ts';
 
 export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
-/** How often Node checks for requests that take too long. */
+/** How often Node checks for requests that take too long, in ms. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
  * A path, or `*` for the server as a whole (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds
  * pages in it, and may print it in a warning.
  */
-const NAMES_A_PATH = /^(?:\/[^#]*|\*)$/;
+const PATH_OR_ASTERISK = /^(?:\/[^#]*|\*)$/;
 const READINESS_CHECK = /^\/readyz(?:\?|$)/;
 
 /**
  * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no HTTP
- * request reach neither. Tests look for slow requests more often than CHECK_TIMEOUTS_MS.
+ * request reach neither. `checkTimeoutsMs` is shorter in tests.
  */
 export async function startServer(services: Services, bound: BoundPort, checkTimeoutsMs = CHECK_TIMEOUTS_MS) {
   const { config, log, accessLog } = services;
@@ -53,7 +53,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
       return;
     }
     const refusal =
-      checkFraming(req) ?? (NAMES_A_PATH.test(target) ? null : new AppError('bad_request_target'));
+      checkFraming(req) ?? (PATH_OR_ASTERISK.test(target) ? null : new AppError('bad_request_target'));
     if (refusal !== null) {
       accessLog.track(req, res, target);
       sendProblem(res.setHeaders(strictTransport), refusal);
@@ -67,7 +67,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     server: http.server,
     /** The URL that the server listens on, as opposed to the one that browsers use. */
     url: bound.url,
-    /** Shuts the server down. Resolves with whether it took at most `withinMs`. Meanwhile late API requests get a 503. */
+    /** Shuts the server down. Resolves with whether it took at most `withinMs`. API requests that arrive late get a 503. */
     drain: async (withinMs: number) => http.drain(withinMs),
   };
 }

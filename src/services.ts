@@ -19,9 +19,9 @@ import { createWorkspaces } from './workspaces/workspaces-services.ts';
 export type Services = ReturnType<typeof createServices>;
 
 /**
- * The composition root. Creates everything that the server and the app of one process work with. Redis and the service may be
- * unreachable, as connections are made in the background, again and again. Disposing lets refreshes in progress finish first.
- * `now` is in ms since the epoch; `wait` replaces the pauses of an export.
+ * Creates everything that the server and the app of one process work with. This is the composition root. Redis and the service
+ * may be unreachable, because clients connect in the background and try again. Disposing lets refreshes in progress finish
+ * first. `now` is in ms since the epoch; `wait` replaces the pauses of an export.
  */
 export function createServices(config: Config, log: Logger, now: () => number = Date.now, wait?: Wait) {
   const secrets: { current: Secrets } = { current: config };
@@ -101,8 +101,8 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     /** The secrets in use. `config` holds those of the start. */
     secrets: secrets as Reloadable<Secrets>,
     /**
-     * Replaces all secrets at once, while requests go on. An unchanged secret has to be the same object. Rejects with a
-     * ConfigError, and changes nothing, where Redis refuses the new login.
+     * Replaces all secrets at once, while requests go on. An unchanged secret has to be the same object. Where Redis refuses the
+     * new login, rejects with a ConfigError and changes nothing.
      */
     async useSecrets(replaced: Secrets): Promise<void> {
       if (replaced.redis !== secrets.current.redis) {

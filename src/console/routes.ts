@@ -18,14 +18,14 @@ const PUBLIC = new URL('../../public/', import.meta.url);
 export function createConsoleRouter(deps: {
   /** Lets only signed-in clients through. */
   readonly signedIn: RequestHandler[];
-  /** Names the session of a request, for the scripts of its page. */
-  readonly sessionOf: (req: Request) => string;
+  /** When the session of a request ends (ISO 8601). Scripts compare it, to notice that another session has replaced theirs. */
+  readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
   /** Of the session cookie. */
   readonly cookieName: string;
 }): Router {
-  const { signedIn, sessionOf, render, publicOrigin, cookieName } = deps;
+  const { signedIn, sessionEnd, render, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
   const openapi = readFileSync(new URL('openapi.json', PUBLIC));
   const code = readGuideCode();
@@ -38,12 +38,12 @@ export function createConsoleRouter(deps: {
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
     const view = { title: 'Console', signedIn: true, section: 'console', path: PATH, methods: METHODS };
-    res.type('html').send(render('console', { ...view, session: sessionOf(req), cookieName, curl }));
+    res.type('html').send(render('console', { ...view, session: sessionEnd(req), cookieName, curl }));
   });
   router.get('/console/guide', async (req, res) => {
     const view = { title: 'Using the API from your page', signedIn: true, section: 'console' };
     const shown = { ...code, problems: await problems };
-    res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
+    res.type('html').send(render('console-guide', { ...view, session: sessionEnd(req), ...shown }));
   });
   return router;
 }

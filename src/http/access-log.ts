@@ -47,13 +47,13 @@ interface AccessLogOptions {
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /**
- * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at `debug`:
- * there are more of these than of anything else.
+ * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at `debug`,
+ * because health checks outnumber all other requests.
  */
 export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
   const isRepeatedHealthCheck = createHealthCheckFilter();
 
-  /** Makes the context of a request. The caller ends it. */
+  /** Begins a request and attaches its context to the response. The caller ends it. */
   const begin = (req: IncomingMessage, res: ServerResponse, target: string, route = toRoute?.(target)) => {
     const request: LoggedRequest = {
       req,
@@ -131,7 +131,7 @@ const MAX_LOGGED_PATH = 256;
  */
 const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
 
-/** A target that is not a path may hold a password. */
+/** Returns the part of a target that may be logged. A target that is not a path may hold a password. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
   const path = target.slice(0, MAX_LOGGED_PATH);
@@ -142,8 +142,8 @@ function toLoggedPath(target: string): string {
 const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
 
 /**
- * Recognises a health check that succeeds like the one before it. The first check of a path after the start or after a failure
- * is none.
+ * Returns a function that recognises a health check that succeeds like the one before it. The first success of a path after the
+ * start or after a failure does not count.
  */
 function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   const succeeding = new Set<string>();
@@ -164,8 +164,8 @@ type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 export const OTHER_METHODS = 'other';
 
 /**
- * Counts requests by route and method, from `routes`. All series exist from the start, so that an alert sees the first failure
- * of a route. No request adds a series.
+ * Registers the histogram of requests by route and method. `routes` lists the methods of each route. All series exist from the
+ * start, so that an alert sees the first failure of a route. No request adds a series.
  */
 export function createRequestMetrics(
   registry: Registry,

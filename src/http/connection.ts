@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { bytesSent, discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
 import { abortResponse } from './problem.ts';
 
-/** After an early response the server reads the rest of a body up to this size: cheaper than a new connection. */
+/** After an early response the server reads the rest of a body up to this size, which is cheaper than a new connection. */
 const SMALL_BODY_BYTES = 64 * 1024;
 /** Time in ms around the start of a drain in which a client may open a connection or send a request without knowing of it. */
 export const GRACE_MS = 500;
@@ -160,7 +160,7 @@ export class Connection {
     this.#bytesSent = sent;
   }
 
-  /** A client may retry what it pipelined behind the last response (RFC 9112 §9.3.2). */
+  /** Whether to take the next request. A client may retry those it pipelined behind the last response (RFC 9112 §9.3.2). */
   #acceptsRequest(): boolean {
     if (this.#state === 'idle') return true;
     this.closeAfterResponse();
@@ -168,8 +168,9 @@ export class Connection {
   }
 
   /**
-   * Closes the connection with a response that the rest of the request may follow. After a request for an upgrade, which no
-   * handler grants, Node loses the rest of the packet. Behind an early response comes the rest of a large body.
+   * Decides whether the connection stays open after the response. Input may follow that belongs to the request: the rest of a
+   * large body, after an early response. After a request for an upgrade, which no handler grants, Node loses the rest of the
+   * packet.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;

@@ -32,9 +32,9 @@ export function passesCrossSiteCheck(
 }
 
 /**
- * Refuses a page to another site that embeds it, as a picture, a frame or a script (Fetch Metadata, resource isolation policy).
- * That site could read nothing, but each page costs requests to the service. Links from other sites work, and so do clients
- * that send no Fetch Metadata.
+ * Refuses a page to another site that embeds it as a picture, a frame or a script (Fetch Metadata, resource isolation policy).
+ * That site could read nothing, but each page costs requests to the service. Links from other sites still work, and so do
+ * clients that send no Fetch Metadata.
  */
 export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site') ?? 'none';

@@ -112,7 +112,7 @@ function prefersJson(req: Request): boolean {
   return best !== false && best !== 'text/html';
 }
 
-/** Express can't decode the path (`/item/%ff`), and gives its error a status of 400. */
+/** Whether Express failed to decode the path (`/item/%ff`). It gives that error a status of 400. */
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
@@ -135,7 +135,7 @@ function toLinks(error: AppError, req: Request, res: Response, start: Link): Lin
   return first === start || startFailed ? [first] : [first, start];
 }
 
-/** `//host` and `/\host` lead to another site. */
+/** Whether a link may repeat the request. A link to `//host` or `/\host` would lead to another site. */
 function isRepeatable({ status }: AppError, { method, originalUrl }: Request): boolean {
   return (
     (status >= 500 || status === 429) &&
@@ -144,6 +144,7 @@ function isRepeatable({ status }: AppError, { method, originalUrl }: Request): b
   );
 }
 
+/** Returns the `Retry-After` of an error in seconds and in words, or null where the error has none. */
 function toWait({ retryAfterSeconds: seconds }: AppError): { seconds: number; words: string } | null {
   if (seconds === undefined) return null;
   if (seconds === 1) return { seconds, words: 'a second' };

@@ -4,17 +4,17 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { StartupError } from '../errors.ts';
 
 /**
- * For the `error` event of a server that could not accept a connection, as without a free file descriptor. Without a listener
- * the event would end the process.
+ * Ignores the `error` event of a server that could not accept a connection, for example without a free file descriptor. Without
+ * a listener the event would end the process.
  */
-const ignore = () => {};
+const ignoreError = () => {};
 
 export type BoundPort = Awaited<ReturnType<typeof bindPort>>;
 
 /**
  * Binds `host:port` (0 picks a free port) before the server exists, as the configuration may depend on the number. Clients that
- * connect early wait for the server, because a client that finds the port open may take it for ready. Rejects with a
- * StartupError that names the setting to change, which begins with `prefix`.
+ * connect early wait for the server, because they may take an open port for a server that is ready. Rejects with a StartupError
+ * that names the setting to change, which begins with `prefix`.
  */
 export async function bindPort(host: string, port: number, prefix = '') {
   const listener = createServer({ pauseOnConnect: true });
@@ -34,7 +34,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
         : `can't be listened on (${code}). Set ${prefix}HOST or ${prefix}PORT otherwise.`;
     throw new StartupError(`${host}:${port} ${reason}`, { cause: error });
   }
-  listener.on('error', ignore);
+  listener.on('error', ignoreError);
   const bound = (listener.address() as AddressInfo).port;
   return {
     port: bound,
@@ -42,7 +42,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     /** Passes the port and its early connections to a server. Resolves once the server listens. */
     async handOver(server: HttpServer): Promise<void> {
-      server.on('error', ignore);
+      server.on('error', ignoreError);
       await new Promise<void>((resolve) => server.listen(listener, resolve));
       for (const connection of early) {
         early.delete(connection);

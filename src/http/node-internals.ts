@@ -1,15 +1,16 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// All that Connection and Shutdown change in Node's HTTP server, which has no API for it. Checked with Node 20.20 and 24.21:
-// the tests in test/app/http/ and test/processes/http/ fail where a version behaves differently (docs/decisions/0041).
+// This file holds all that Connection and Shutdown change in Node's HTTP server, which has no API for it. It was checked with
+// Node 20.20 and 24.21. The tests in test/app/http/ and test/processes/http/ fail where a version behaves differently
+// (docs/decisions/0041).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
 interface Parser {
   onIncoming: (req: IncomingMessage & { upgrade: boolean }, shouldKeepAlive: boolean) => number;
 }
 
-/** Returned by `onIncoming`, stops the parser behind this head, as for an upgrade. */
+/** Return value of `onIncoming` that stops the parser behind this head, as for an upgrade. */
 const STOP_PARSING = 2;
 
 /**

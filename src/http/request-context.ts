@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 
-/** What is known of a request while it is served. Handlers and upstream requests read it, and some add to it. */
+/** What Cloakroom knows of a request while it serves it. Handlers and upstream requests read it, and some add to it. */
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
@@ -12,13 +12,13 @@ export interface RequestContext {
 }
 
 /**
- * What became of the session's token with a request:
+ * How a request used the access token of its session:
  *
  * - `unexpired`, or `refreshed_ahead` where the background refresh of an unexpired token began.
  * - `refreshed`: the token had expired, and the request waited for a refresh.
  * - `replayed`: the service refused the token (401), and the request was repeated with a new one.
  * - `refused`: the service refused the token, and the request was not repeated.
- * - `failed`: no token could be had.
+ * - `failed`: there was no unexpired token, and no refresh brought one.
  */
 export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
 
@@ -73,15 +73,15 @@ function withoutPort(address: string): string {
   return v4 ?? v6 ?? address;
 }
 
-/** §3.2.2: lower case; a later version has at least the fields of this one. */
+/** W3C Trace Context §3.2.2: lower case. A later version has at least the fields of this one. */
 const TRACEPARENT =
   /^(?<version>[\da-f]{2})-(?<traceId>[\da-f]{32})-(?<parentId>[\da-f]{16})-[\da-f]{2}(?<more>-.*)?$/;
-/** §3.3.1.5: every recipient accepts 512 characters of `tracestate`. */
+/** W3C Trace Context §3.3.1.5: every recipient accepts 512 characters of `tracestate`. */
 const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
 
 /**
- * The trace in a request's headers; null without a valid `traceparent`. A `tracestate` without one is dropped (§4.2), and so is
- * a header that `Connection` names, which is for this hop alone (RFC 9110 §7.6.1).
+ * Reads the trace in a request's headers; null without a valid `traceparent`. Drops a `tracestate` without one (W3C Trace Context
+ * §4.2). Drops a header that `Connection` names, which is for this hop alone (RFC 9110 §7.6.1).
  */
 export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
   const { traceparent, tracestate, connection = '' } = headers;

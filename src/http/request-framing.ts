@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts';
  * own limit off, and this one counts the raw headers.
  */
 const MAX_HEADER_FIELDS = 100;
-/** No blank, no comma, nothing that begins a path or a user. Whether the host exists is not checked. */
+/** A host with an optional port: no space, comma, path or user (RFC 9112 §3.2). The host need not exist. */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
 /**
@@ -25,7 +25,7 @@ export function checkFraming(req: IncomingMessage): AppError | null {
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
-/** Reads the raw headers: `req.headers` shows only the first of several. */
+/** Checks that there is one valid Host header (RFC 9112 §3.2). `req.headers` shows only the first of several. */
 function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
   let host: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -38,7 +38,7 @@ function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError
   return HOST.test(host) ? null : badRequest('The Host header must hold a host, with or without a port.');
 }
 
-/** RFC 9110 §10.1.1. Node would send a 417 itself, and keep the connection open. */
+/** Refuses every expectation but 100-continue (RFC 9110 §10.1.1). Node's own 417 would keep the connection open. */
 function checkExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;

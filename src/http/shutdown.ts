@@ -11,13 +11,13 @@ export interface ShutdownOptions {
   readonly behindLoadBalancer: boolean;
 }
 
-/** The part of the drain during which the server accepts new connections at most. */
+/** Largest part of the drain during which the server accepts new connections. */
 const ACCEPTING_PART = 1 / 3;
-/** A closing connection waits no longer than this for the client, or half of the drain. */
+/** A closing connection waits for the client at most this long (ms), and at most half of the drain. */
 const LINGER_MS = 2_000;
-/** A socket that is destroyed closes at once. A drain ends even if Node never closes one. */
+/** Longest wait for destroyed sockets to close, in ms. They close at once, but a drain ends even if Node never closes one. */
 const DESTROY_MS = 1_000;
-/** A client that checks readiness less often than this is not a load balancer. */
+/** A client that checks readiness less often than this (ms) is not a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
@@ -32,7 +32,7 @@ export class Shutdown {
   readonly #loadBalancerInformed = createDeferred<void>();
   #requestedAt = -Infinity;
   #checkedAt = -Infinity;
-  /** The longest recent time between two checks. Older ones fade: two load balancers check at odd intervals. */
+  /** The longest recent time between two checks, in ms. It decays, because two load balancers check at irregular intervals. */
   #checkIntervalMs = 0;
 
   constructor(
@@ -92,7 +92,7 @@ export class Shutdown {
 
   /**
    * Resolves once a due readiness check has got its response and no request has arrived for GRACE_MS. The load balancer then
-   * sends its requests elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
+   * sends its requests elsewhere. Resolves at once where no load balancer polls readiness, and at `latest` in any case.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {
     // A check may be late by as much as the time between two.

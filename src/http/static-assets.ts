@@ -45,7 +45,7 @@ export function createAssets(folder = PUBLIC) {
   };
 }
 
-/** Files by path, in an order that is the same everywhere. */
+/** Reads the files of a folder by path, in an order that is the same on every machine. */
 function readFiles(folder: string): ReadonlyMap<string, Buffer> {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => !/(?:^|\/)\./.test(path) && lstatSync(join(folder, path)).isFile())
@@ -53,7 +53,7 @@ function readFiles(folder: string): ReadonlyMap<string, Buffer> {
   return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
 }
 
-/** Hashes names and contents with their lengths, so that no two folders give the same bytes. */
+/** Hashes names and contents. The hash includes the lengths, so that no two folders give the same bytes. */
 function versionOf(files: ReadonlyMap<string, Buffer>): string {
   const hash = createHash('sha256');
   for (const [path, content] of files) hash.update(`${path}\0${content.length}\0`).update(content);

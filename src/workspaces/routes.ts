@@ -27,8 +27,8 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
   readonly render: Render;
   /** Lets only signed-in clients through. */
   readonly signedIn: RequestHandler[];
-  /** Names the session of a request, for the scripts of its page. */
-  readonly sessionOf: (req: Request) => string;
+  /** When the session of a request ends (ISO 8601). Scripts compare it, to notice that another session has replaced theirs. */
+  readonly sessionEnd: (req: Request) => string;
   readonly currentSession: (req: Request) => Session;
   /** The kinds of item inside a workspace (`WORKSPACE_ITEMS`); at least one. */
   readonly kinds: readonly string[];
@@ -40,7 +40,7 @@ const INSIDE = `${WORKSPACES.path}/:id{/:kind}` as const;
 
 /** The workspace browser. Passes every failure on, SessionEndedError included. */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { api, paging, searchItems, render, signedIn, sessionOf, currentSession } = deps;
+  const { api, paging, searchItems, render, signedIn, sessionEnd, currentSession } = deps;
   const { kinds, pageSize } = deps;
   const router = Router({ caseSensitive: true });
 
@@ -62,7 +62,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       search === null
         ? toWorkspacesView(await paging.readPage({ ...request, limit }, page), page, pageSize)
         : toWorkspaceSearchView(await searchItems(request, search.words, search.from), search, pageSize);
-    res.type('html').send(render('workspaces', { ...view, session: sessionOf(req) }));
+    res.type('html').send(render('workspaces', { ...view, session: sessionEnd(req) }));
   });
 
   router.get(INSIDE, async (req, res, next) => {
@@ -79,7 +79,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       search === null
         ? toItemsView(place, await paging.readPage({ ...request, limit }, page), page)
         : toItemSearchView(place, await searchItems(request, search.words, search.from), search);
-    res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionOf(req) }));
+    res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionEnd(req) }));
   });
 
   const toPageRequest = (req: Request, res: Response, path: string): PageRequest => {

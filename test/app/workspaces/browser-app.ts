@@ -81,7 +81,7 @@ export async function startWithService(
   app.use(
     createWorkspacesRouter({
       ...lists,
-      sessionOf: () => 'a session',
+      sessionEnd: () => '2026-01-01T00:00:00.000Z',
       signedIn: [(_req, _res, next) => next()],
       render,
       kinds: ['rooms', 'murals'],
