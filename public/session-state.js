@@ -93,7 +93,7 @@ function onCheck(state, now) {
 }
 
 /**
- * A message of another tab is only a reason to check.
+ * A message of another tab ends nothing by itself. It starts a check, or says that a sign-out has begun there.
  * @param {State} state
  * @param {Message} message
  * @param {number} now

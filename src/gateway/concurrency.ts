@@ -8,9 +8,9 @@ export type RequestSlot = ReturnType<ReturnType<typeof createConcurrencyLimits>[
 
 interface SessionLoad {
   inFlight: number;
-  /** Requests that have been sent to the service. */
-  sent: number;
-  /** One function for each request that waits for a connection. It sends that request. */
+  /** Requests that may use a connection to the service. */
+  connected: number;
+  /** One function for each request that waits for a connection. It lets that request use one. */
   readonly waiting: Set<() => void>;
 }
 
@@ -27,9 +27,10 @@ export function createConcurrencyLimits(limits: {
   /** Sessions with requests that wait, in the order in which they began to wait. */
   const waitingSessions = new Set<SessionLoad>();
   let inFlight = 0;
-  let sent = 0;
+  let connected = 0;
 
-  const maySend = (session: SessionLoad) => session.sent < quotaOf(limits.connections, sent - session.sent);
+  const mayConnect = (session: SessionLoad) =>
+    session.connected < quotaOf(limits.connections, connected - session.connected);
 
   const wait = (session: SessionLoad, timeoutMs: number, onStart: () => void) => {
     const { promise, resolve, reject } = createDeferred<void>();
@@ -55,52 +56,52 @@ export function createConcurrencyLimits(limits: {
     return { promise, cancel };
   };
 
-  /** Sends waiting requests after a connection became free. It may serve any session. */
+  /** Lets waiting requests go on after a connection became free. It may serve any session. */
   const startWaiting = () => {
     for (const session of waitingSessions) {
       for (const start of session.waiting) {
-        if (!maySend(session)) break;
+        if (!mayConnect(session)) break;
         start();
       }
     }
   };
 
   const createSlot = (sessionId: string, session: SessionLoad) => {
-    let state: 'acquired' | 'sent' | 'released' = 'acquired';
+    let state: 'acquired' | 'connected' | 'released' = 'acquired';
     let cancelWait: ((error: Error) => void) | null = null;
-    const send = () => {
-      state = 'sent';
-      session.sent += 1;
-      sent += 1;
+    const connect = () => {
+      state = 'connected';
+      session.connected += 1;
+      connected += 1;
     };
     return {
       /**
-       * Returns null where the request may be sent to the service at once. Otherwise returns a promise that resolves once the
+       * Returns null where the request may use a connection at once. Otherwise returns a promise that resolves once the
        * session may use another connection. It rejects with `service_timeout` after `timeoutMs`, and with RequestAbortedError
        * when the slot is released. Throws RequestAbortedError for a slot that was released before.
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
         if (state === 'released') throw new RequestAbortedError(); // no second release() would free the connection
-        if (maySend(session)) {
-          send();
+        if (mayConnect(session)) {
+          connect();
           return null;
         }
-        const { promise, cancel } = wait(session, timeoutMs, send);
+        const { promise, cancel } = wait(session, timeoutMs, connect);
         cancelWait = cancel;
         return promise;
       },
-      /** Ends the request's count. Does nothing the second time. */
+      /** Stops counting the request. Does nothing the second time. */
       release(): void {
         if (state === 'released') return;
         cancelWait?.(new RequestAbortedError()); // costs a stack trace, so only for a request that waits
         session.inFlight -= 1;
         inFlight -= 1;
         if (session.inFlight === 0) sessions.delete(sessionId);
-        const wasSent = state === 'sent';
+        const wasConnected = state === 'connected';
         state = 'released';
-        if (!wasSent) return;
-        session.sent -= 1;
-        sent -= 1;
+        if (!wasConnected) return;
+        session.connected -= 1;
+        connected -= 1;
         startWaiting();
       },
     };
@@ -109,7 +110,7 @@ export function createConcurrencyLimits(limits: {
   return {
     /** Counts a request of a session. Throws `too_busy` where the process or the session is at its limit. */
     acquire(sessionId: string) {
-      const session = sessions.get(sessionId) ?? { inFlight: 0, sent: 0, waiting: new Set() };
+      const session = sessions.get(sessionId) ?? { inFlight: 0, connected: 0, waiting: new Set() };
       if (inFlight >= limits.requests)
         throw new AppError('too_busy', { detail: 'This server has too many requests in flight.' });
       const quota = quotaOf(limits.requests, inFlight - session.inFlight);

@@ -26,8 +26,9 @@ export interface ProxyDeps {
 }
 
 /**
- * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. A 401
- * refreshes the access token, and repeats the request once where its body is at hand.
+ * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. After a 401
+ * it refreshes the access token and repeats the request, once. It passes the 401 on if the body was too large to keep, or if the
+ * token is unexpired and under 30 s old (token-provider.ts).
  */
 export function proxyRequest(
   deps: ProxyDeps,

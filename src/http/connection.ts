@@ -126,7 +126,7 @@ export class Connection {
     this.#lingerMs = Math.min(this.#lingerMs, drain.lingerMs);
     if (this.#state === 'closing') this.#startLinger();
     if (this.#response !== null) this.#response.shouldKeepAlive = false;
-    else if (this.#requestCount > 0 || !this.#isNew(drain)) this.closeWhenIdle(drain.idleMs);
+    else if (this.#requestCount > 0 || !this.#isNew(drain)) this.closeIfIdleAfter(drain.idleMs);
   }
 
   /**
@@ -138,7 +138,7 @@ export class Connection {
   }
 
   /** Closes the connection after `graceMs`, unless a response is due then. */
-  closeWhenIdle(graceMs: number): void {
+  closeIfIdleAfter(graceMs: number): void {
     const closeIfIdle = () => {
       if (this.#state === 'idle') this.close();
     };
@@ -198,7 +198,7 @@ export class Connection {
     if (this.#state === 'last response') this.close();
     if (this.#state !== 'responding') return;
     this.#state = 'idle';
-    if (this.#drain !== null) this.closeWhenIdle(this.#drain.idleMs);
+    if (this.#drain !== null) this.closeIfIdleAfter(this.#drain.idleMs);
   }
 
   #isNew({ startedAt }: Drain): boolean {

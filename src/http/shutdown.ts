@@ -80,7 +80,7 @@ export class Shutdown {
 
     stopListening(this.#server);
     const connections = [...this.#connections.values()];
-    for (const connection of connections) connection.closeWhenIdle(GRACE_MS);
+    for (const connection of connections) connection.closeIfIdleAfter(GRACE_MS);
     const closed = Promise.all(connections.map(untilClosed));
     const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
     // Handlers learn that their client has disconnected before their dependencies are closed.

@@ -14,7 +14,7 @@ import type { RedisClient } from '../redis/client.ts';
 const WINDOW_MS = 600_000;
 /** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of it counts as one address. */
 const IPV6_PREFIX = 48;
-/** Above this part of its limit, an address has many sign-ins. */
+/** Above this fraction of its limit, an address has many sign-ins. */
 const MANY = 1 / 4;
 /**
  * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too. During an outage, both must fit into the

@@ -17,7 +17,7 @@ const transactionSchema = z.object({
   previousSession: z.string().optional(),
 });
 
-/** The state of a sign-in between login and callback. */
+/** What is kept of a sign-in between login and callback. */
 export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**
@@ -35,7 +35,7 @@ export function createSignInTransactions(deps: {
   const cookiePrefix = deps.https ? '__Host-Http-cloakroom-signin-' : 'cloakroom-signin-';
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
-  /** Usually one. A browser gets several where it starts its first sign-ins in several tabs at once. */
+  /** The binding cookies of a browser, usually one. It gets several if it starts its first sign-ins in several tabs at once. */
   const browserCookies = (cookieHeader: string | undefined): [name: string, value: string][] =>
     Object.entries(parse(cookieHeader ?? '')).flatMap(([name, value = '']) =>
       name.startsWith(cookiePrefix) && /^[\w-]{43}$/.test(value) ? [[name, value]] : [],

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * A connection without a reply for this long (ms) is closed, so that it delays no further command. A request that goes on with
+ * A connection with a pending command and no reply for this long (ms) is closed, so that it delays no further command. A request that goes on with
  * its next command then fails hardly later than with its first.
  */
 const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;

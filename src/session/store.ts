@@ -27,9 +27,7 @@ export interface SessionStoreOptions {
 
 /** Replaces the value of an ended session, so that a late write finds neither the old value nor a free key. */
 const TOMBSTONE = 'ended';
-/**
- * Sign-in is over long before this. A refresh may still retry its write later: its compare-and-set fails on a missing key, too.
- */
+/** Longer than a sign-in can take to create its session. A refresh may write later: its compare-and-set fails on a missing key. */
 const TOMBSTONE_SECONDS = 600;
 
 /** 1 to 5 kB each, by the length of the tokens: 50 MB at most. */

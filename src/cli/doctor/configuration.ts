@@ -128,7 +128,7 @@ function checkFileModes(env: Env): Result {
   );
 }
 
-/** Cloakroom does not terminate TLS, so that an https origin needs a reverse proxy. */
+/** Cloakroom does not terminate TLS, so an https origin needs a reverse proxy. */
 function checkTrustProxy({ publicOrigin, values: { TRUST_PROXY: hops } }: Settings): Result {
   if (publicOrigin === undefined || hops === undefined) return INVALID_VARIABLES;
   if (hops > 0) return ok(`${hops}: make sure that clients reach HOST and PORT through the proxies only.`);

@@ -30,7 +30,7 @@ const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
  * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. A user may not read the ACL that
- * restricts it, so that trying is the only way.
+ * restricts it, so trying is the only way.
  *
  * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for lists fail with
  * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.

@@ -14,7 +14,7 @@ export interface RedisServer {
   readonly db: number;
 }
 
-/** `error` is the message of an error reply. It may quote what was sent, so that the doctor never prints it. */
+/** `error` is the message of an error reply. It may quote what was sent, so the doctor never prints it. */
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
 /** Sends a command. Rejects where no reply comes. */

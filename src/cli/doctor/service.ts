@@ -219,7 +219,7 @@ function oauthErrorOf({ text }: HttpResponse): string | undefined {
   }
 }
 
-/** The query of a redirect to this URI; undefined where the response is none. */
+/** The query of a redirect to this URI; undefined if the response does not redirect there. */
 function redirectQuery({ status, headers }: HttpResponse, uri: string): URLSearchParams | undefined {
   const { location } = headers;
   if (typeof location !== 'string' || status < 300 || status >= 400) return undefined;

@@ -27,7 +27,7 @@ type LockReply =
 
 export type RefreshLocks = ReturnType<typeof createRefreshLocks>;
 
-/** A killed process loses its lock after this time. A running one extends it three times as often. */
+/** A killed process loses its lock after this time. A running one extends it every third of this time. */
 const LOCK_MS = 5_000;
 const COOLING = 'cooling';
 const COOLING_MS = 1_000;

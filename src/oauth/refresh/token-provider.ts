@@ -54,7 +54,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return refresh;
   };
 
-  /** A refresh that started before the stale token was issued may have brought just that one. Then starts another. */
+  /** Joins a refresh only if its token is newer than the stale one. Otherwise starts another. */
   const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = await inProgress.get(task.id);
     if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, sentRequest: false };
@@ -132,7 +132,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
         recordTokenUse(context, 'refused');
         return null;
       }
-      // Of a refused token that the session did not hold, only the value is known.
+      // If the session did not hold the refused token, its expiry is unknown.
       const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
       recordTokenUse(context, 'failed'); // until there is one
       const { accessToken } = await countOutcome('unauthorized', joinNewerOrStart({ id, stale, context }));
