@@ -108,7 +108,7 @@ export class Connection {
     const isReceiving = this.#request?.complete === false;
     const mayRespond = this.#response === null ? !isReceiving : isReceiving && !this.#response.headersSent;
     if (!mayRespond || this.#state === 'closing' || !socket.writable) {
-      socket.destroy();
+      this.destroy();
       return false;
     }
     socket.write(`HTTP/1.1 ${statusLine}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
@@ -149,15 +149,21 @@ export class Connection {
 
   /** Destroys a connection that has been silent, unless it waits for the service: then the gateway's timeouts decide. */
   destroyIfSilent(): void {
-    if (this.#response === null || this.socket.writableLength > 0) this.socket.destroy();
+    if (this.#response === null || this.socket.writableLength > 0) this.destroy();
   }
 
   /** Destroys the connection where the client has read nothing of a response since the last check. */
   destroyIfUnread(): void {
     const { socket } = this;
     const sent = socket.writableLength > 0 ? bytesSent(socket) : null;
-    if (sent !== null && sent === this.#bytesSent) socket.destroy();
+    if (sent !== null && sent === this.#bytesSent) this.destroy();
     this.#bytesSent = sent;
+  }
+
+  /** Destroys the connection, with a reset where an HTTP/1.0 client would take a part of a response for the whole. */
+  destroy(): void {
+    if (this.#response === null) this.socket.destroy();
+    else abortResponse(this.#response);
   }
 
   /** Whether to take the next request. A client may retry those it pipelined behind the last response (RFC 9112 §9.3.2). */

@@ -37,7 +37,9 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
  * only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
-  // Node can't reset a socket whose end is being sent, and would never close it.
-  if (res.req.httpVersion === '1.0' && res.socket?.writableEnded === false) res.socket.resetAndDestroy();
+  const { socket } = res;
+  // Node can't reset a socket whose end is being sent, and would never close it. It sends the end behind all other bytes.
+  const canReset = socket !== null && (!socket.writableEnded || socket.writableLength > 0);
+  if (res.req.httpVersion === '1.0' && canReset) socket.resetAndDestroy();
   res.destroy();
 }

@@ -84,7 +84,7 @@ export class Shutdown {
     const closed = Promise.all(connections.map(untilClosed));
     const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
     // Handlers learn that their client has disconnected before their dependencies are closed.
-    for (const { socket } of connections) socket.destroy();
+    for (const connection of connections) connection.destroy();
     await settlesWithin(closed, DESTROY_MS);
     await immediate();
     return inTime;

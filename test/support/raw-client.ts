@@ -50,3 +50,16 @@ export async function openConnection(port: number): Promise<RawEnd> {
   await once(socket, 'connect');
   return end;
 }
+
+/** Connects, and reads one byte at a time. Behind the last bytes of a larger read, Node takes a reset for the end. */
+export function openByteReader(port: number): Socket {
+  return connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1), callback: () => true } });
+}
+
+/** Resolves with `end`, or with the code of the error, once the connection has closed. */
+export async function outcomeOf(socket: Socket): Promise<string> {
+  let outcome = 'end';
+  socket.on('error', ({ code, message }: NodeJS.ErrnoException) => (outcome = code ?? message));
+  await new Promise((resolve) => socket.once('close', resolve));
+  return outcome;
+}

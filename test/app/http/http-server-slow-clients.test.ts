@@ -6,6 +6,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
+import { openByteReader, outcomeOf } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
@@ -178,6 +179,39 @@ test.each([
     expect(await closed).toBe(true);
   },
 );
+
+describe('an HTTP/1.0 client, to which the end of a connection ends the response,', () => {
+  const http10 = (method: string, ...fields: string[]) =>
+    head(...fields)
+      .replace('POST', method)
+      .replace('HTTP/1.1', 'HTTP/1.0');
+
+  test('gets a reset where it drips its body without end during its response', async () => {
+    testApp.intercept = (_req, res) => res.write('half') || true;
+    const outcome = outcomeOf(socket);
+    socket.write(http10('POST', 'Content-Length: 100000') + START);
+    await drip('x');
+    expect(await outcome).toBe('ECONNRESET');
+    expect(received).toMatch(/half$/);
+  });
+
+  test('gets a reset where it reads nothing of its response', async () => {
+    await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
+    const responded = createDeferred<void>();
+    own.intercept = (_req, res) => {
+      res.write('x'); // without a Content-Length
+      res.end(Buffer.alloc(50_000_000));
+      return true;
+    };
+    own.running.server.once('request', (_req, res) => res.once('close', responded.resolve));
+    const reader = openByteReader(own.config.port).pause();
+    const outcome = outcomeOf(reader);
+    reader.write(http10('GET'));
+    await responded.promise;
+    reader.resume();
+    expect(await outcome).toBe('ECONNRESET');
+  });
+});
 
 test('the server closes an idle connection after the time that Keep-Alive announces', async () => {
   await using _own = await openOwn({ clientIdleSeconds: 1 });

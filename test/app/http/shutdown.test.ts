@@ -12,6 +12,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { eventually } from '../../support/eventually.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
+import { openByteReader, outcomeOf } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -108,6 +109,29 @@ test('a drain destroys a connection that takes too long, and resolves with false
   const response = text(client);
   expect(await drain(30)).toBe(false);
   expect(await response).toBe('');
+});
+
+test.each([
+  ['a response that is not finished', 'half', false],
+  ['a finished response that its client does not read', Buffer.alloc(20_000_000), true],
+])('a drain that takes too long resets an HTTP/1.0 connection with %s', async (_which, part, isFinished) => {
+  const responding = createDeferred<Socket>();
+  const app = await serve({}, (req, res) => {
+    res.write(part); // without a Content-Length
+    if (isFinished) res.end();
+    responding.resolve(req.socket);
+  });
+  const client = openByteReader(app.port).pause();
+  const outcome = outcomeOf(client);
+  client.write(REQUEST.replace('1.1', '1.0'));
+  const serverEnd = await responding.promise;
+  if (isFinished) {
+    client.end();
+    await once(serverEnd, 'end'); // Node sends the end of our side behind the response
+  }
+  expect(await app.drain(30)).toBe(false);
+  client.resume();
+  expect(await outcome).toBe('ECONNRESET');
 });
 
 test.each([
