@@ -18,7 +18,7 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/** A package.json that is just being replaced must not keep a reload of secrets from working. */
+/** Reads the version from package.json. A reload of secrets must also work while that file is being replaced. */
 function packageVersion(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist

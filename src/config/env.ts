@@ -10,7 +10,7 @@ export class ConfigError extends StartupError {
   /** Each starts with the name of a variable. */
   readonly problems: readonly string[];
 
-  /** `hint` ends the message. */
+  /** `hint` is the last line of the message. */
   constructor(problems: readonly string[], hint?: string) {
     super([...problems, ...(hint === undefined ? [] : [hint])].join('\n'));
     this.problems = problems;
@@ -36,7 +36,7 @@ export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
 
 type Schemas = Readonly<Record<string, z.ZodType<unknown, string | undefined>>>;
 
-/** Values of variables by name; one with a problem is undefined. */
+/** Values of variables by name, without those that have a problem. */
 export interface EnvReading<S extends Schemas> {
   readonly values: { readonly [Name in keyof S]?: z.output<S[Name]> };
   /** Each starts with the name of a variable. */
@@ -110,8 +110,9 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file. The process serves requests meanwhile: opening a pipe would block it until another process writes, and
- * a device may have no end. O_NONBLOCK opens either at once. It checks the open file, so that swapping the path does not help.
+ * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would wait until another
+ * process writes, and a device may have no end. O_NONBLOCK opens either at once. The check is on the open file, so that no
+ * change of the path bypasses it.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -38,9 +38,9 @@ export type Secrets = Pick<Config, FieldOf<(typeof fileVariables)[number]>>;
 export const variableNames: readonly string[] = Object.keys(variables);
 
 /**
- * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem at once;
- * none repeats a value. The result is frozen, except for the bytes of the keys. `ignoresDotEnv`: there is a `.env` that was not
- * read, which the error mentions where a variable is missing.
+ * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem at once. No
+ * problem repeats a value. The result is frozen, except for the bytes of the keys. With `ignoresDotEnv`, the error says that a
+ * `.env` was not read, where a variable is missing.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems, missing } = readConfig(env);
@@ -54,7 +54,7 @@ export function loadConfig(env: Env, ignoresDotEnv = false): Config {
 const DOT_ENV_IGNORED =
   'The .env in this folder is not read in production: set the variables in the environment, or, to try things out, NODE_ENV=development.';
 
-/** Reads what can be read of a configuration, whatever is wrong with the rest of it. */
+/** Reads all valid values of a configuration, and the problems of the others. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
   const { values, problems, missing } = readVariables(variables, env, fileVariables);
   const isProduction = env['NODE_ENV'] === 'production';
@@ -107,7 +107,8 @@ function isInsecure(origin: string | undefined): boolean {
   return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
 }
 
-function localOrigin(port: number): string {
+/** The origin at which browsers on this machine reach a port. */
+export function localOrigin(port: number): string {
   return new URL(`http://localhost:${port}`).origin;
 }
 

@@ -26,7 +26,7 @@ export function createHealthMetrics(registry: Registry) {
 /**
  * Serves the health checks. `GET /healthz` is 200 while the process works. `GET /readyz` is 200 while it can serve, or 503 with
  * what is missing, within two seconds. While Redis is full the process is ready but `limited`, because users can't sign in. The
- * responses reveal nothing else. `metrics`, null where metrics are off, report the same.
+ * responses reveal nothing else. The gauges report the same; `metrics` is null where metrics are off.
  */
 export function createHealthRouter({
   servesSessions,

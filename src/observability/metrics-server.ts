@@ -4,14 +4,14 @@ import type { Registry } from 'prom-client';
 /** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
 /**
- * Closes further connections. Node keeps each request that a client pipelines until its connection closes, about 5 MB for one
- * packet of them.
+ * Most connections at a time. Node keeps each request that a client pipelines until its connection closes, about 5 MB for one
+ * packet.
  */
 const MAX_CONNECTIONS = 16;
 
 /**
  * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A connection
- * carries one request. Requests that arrive while the metrics are gathered share the result: it is large, and a client may never
+ * carries one request. Requests that arrive while the metrics are gathered share the result, which is large. A client may never
  * read it.
  */
 export async function startMetricsServer(

@@ -20,7 +20,7 @@ type LabelValues = Readonly<Record<string, readonly string[]>>;
 /** Counts one event. The type of its labels bounds the number of series. */
 type Count<V extends LabelValues> = (labels: { readonly [L in keyof V]: V[L][number] }) => void;
 
-/** Registers a counter with all of its series at 0: `rate()` would miss the first event of a series that starts at 1. */
+/** Registers a counter with all of its series at 0, because `rate()` would miss the first event of a series that starts at 1. */
 export function createCounter<const V extends LabelValues>(
   registry: Registry,
   { name, help, values }: { readonly name: string; readonly help: string; readonly values: V },
@@ -90,7 +90,7 @@ export function createDurationHistogram(
       values: all.flatMap((series) => toValues(name, buckets, series)),
     }),
   };
-  // A registry of prom-client 15 reads these two members of a metric only.
+  // A registry of prom-client 15 reads only these two members of a metric.
   registry.registerMetric(metric as unknown as Histogram);
   return {
     /** Adds the series with these labels. Call it once and keep the result. */
@@ -117,7 +117,7 @@ interface Series {
   sum: number;
 }
 
-/** In Prometheus's format: each bucket includes the smaller ones. */
+/** Returns a series in Prometheus's format, where each bucket includes the smaller ones. */
 function toValues(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
   let count = 0;
   const ofBuckets = [...buckets, '+Inf'].map((le, at) => {
@@ -134,7 +134,7 @@ function toValues(name: string, buckets: readonly number[], { labels, counts, su
 /** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` where there was no response. */
 export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
 
-/** Index in STATUS_CLASSES of a status; an invalid status counts as `5xx`. No final response is a 1xx. */
+/** Returns the index of a status in STATUS_CLASSES. An invalid status counts as `5xx`. No final response is a 1xx. */
 export function statusClassIndex(status: number | undefined): number {
   return status === undefined ? 0 : Math.min(Math.max(Math.floor(status / 100), 1), 5) - 1;
 }

@@ -7,10 +7,10 @@ import { LOGIN, useLogin, type RedisLogin } from './login.ts';
 import { connectThroughSentinels } from './sentinel.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError, endSilentConnections } from './watchdog.ts';
 
-/** A client of one Redis, of a Sentinel-watched one or of a cluster: the commands are the same. */
+/** A client of a single Redis, of one behind Sentinels or of a cluster. The commands are the same. */
 export type RedisClient = Redis | Cluster;
 
-/** closeRedis() emits it, for what has to end with the client. */
+/** Event that closeRedis() emits. Timers and connections beside the client end with it. */
 const CLOSING = Symbol('closing');
 
 /** ioredis has `slotsRefreshInterval` for this, but it goes on after a client that is closed during a refresh. */
@@ -19,8 +19,8 @@ const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to Redis in the background, and again whenever the connection is lost. Commands fail at once while it is lost. The
- * log says once that Redis is lost and once that it is back, never with a URL or password.
+ * Connects to Redis in the background, and again whenever the connection is lost. Until then commands fail at once. Logs once
+ * that the connection is lost and once that it is restored, never with a URL or password.
  */
 export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   const client = target.kind === 'cluster' ? connectCluster(target, log) : connect(target);
@@ -39,7 +39,7 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
 }
 
 /**
- * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError, whatever the command fails with.
+ * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError for any failure of the command.
  */
 export function fromStore<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
   }
 }
 
-/** Closes a client: with QUIT where Redis replies, and at once where it doesn't. */
+/** Closes a client, with QUIT where Redis replies, and otherwise at once. */
 export async function closeRedis(client: RedisClient): Promise<void> {
   client.emit(CLOSING);
   await client.quit().catch(() => client.disconnect());
@@ -111,7 +111,7 @@ function connectionOptions({ username, password }: RedisLogin) {
     disconnectTimeout: 200,
     keepAlive: 10_000,
     retryStrategy: reconnectDelay,
-    // A master that became a replica. Before Redis 7 the word is further back in a script's error.
+    // Reconnect once a master has become a replica. Before Redis 7 the word is further back in a script's error.
     reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -123,9 +123,9 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. A command never waits for a node, as it would run after its request has got a response. ioredis
- * follows a key that moved, one command at a time. In a pipeline it follows all keys or none, and passes the redirection on as
- * an error (ioredis issue 2075).
+ * Connects to a cluster. No command waits for a node, because it would then run after its request has got a response. For single
+ * commands ioredis follows a key that moved. In a pipeline it follows all keys or none, and passes the redirection on as an
+ * error (ioredis issue 2075).
  */
 function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
   const nodes = target.nodes.map((node) => ({ ...node }));

@@ -6,10 +6,10 @@ import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';
 
 export type RedisLogin = Pick<RedisTarget, 'username' | 'password'>;
 
-/** changeLogin() emits it on a client, with the new login, for connections that the client does not own. */
+/** Event that changeLogin() emits on a client with the new login, for connections that the client does not own. */
 export const LOGIN = Symbol('login');
 
-/** The error codes of Redis for: sign in first, wrong user or password, missing permission. */
+/** Redis's error codes for a missing login, a wrong user or password, and a missing permission. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
 const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
 
@@ -25,8 +25,8 @@ const TRIAL_OPTIONS = {
 } as const;
 
 /**
- * The login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They don't know
- * the users of their Redis.
+ * Returns the login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They
+ * don't know the users of their Redis.
  */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
@@ -43,9 +43,9 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 }
 
 /**
- * Signs in with another login over separate connections, and reads as `GET /readyz` does, because a user who may sign in may
- * still not read. It tries each server that the client is connected to. `prefix` starts every key. Rejects with a ConfigError
- * where Redis refuses the login; ignores a Redis that can't be reached.
+ * Signs in with another login over a separate connection to each connected server, and reads as `GET /readyz` does. A user who
+ * may sign in may still not read. `prefix` starts every key. Rejects with a ConfigError where Redis refuses the login. Ignores a
+ * Redis that can't be reached.
  */
 export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
   const keys = probeKeys(client, prefix);
@@ -120,7 +120,7 @@ function toProblem(message: string, password: string | undefined): string {
   return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
 }
 
-/** Ignores a connection that is lost meanwhile, which returns with the new login. */
+/** Signs in over a connection. Ignores one that is lost meanwhile, because it returns with the new login. */
 async function signIn(connection: Redis, { username, password }: RedisLogin): Promise<void> {
   if (password === undefined) return;
   try {
@@ -130,7 +130,7 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
   }
 }
 
-/** A node that no longer accepts the old login keeps the new one. */
+/** Signs in with the old login again. A node that no longer accepts it keeps the new one. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
   // A connection without a password is one of the default user, who then accepts any.

@@ -5,7 +5,7 @@ import type { ReadSession } from './session-reads.ts';
 
 /** With this many names each master of a usual cluster has at least one. */
 const CLUSTER_PROBES = 16;
-/** Load balancers often wait one second for a health check. */
+/** Longest wait for INFO, in ms. Load balancers often wait one second for a health check. */
 const INFO_TIMEOUT_MS = 500;
 
 /** Names keys that never exist, to test whether they can be read; in a cluster some for each master. */

@@ -38,7 +38,7 @@ export function createRedisMetrics(registry: Registry) {
     settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // By then the caller has given up, whatever the reply is.
+      // After this time the caller has given up, whatever the reply is.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },
@@ -46,14 +46,14 @@ export function createRedisMetrics(registry: Registry) {
 }
 
 /**
- * Counts the commands of a client. Replaces its `sendCommand`, which ioredis 6.0.0 calls for every command: the tracing of
- * ioredis is for all clients of a process, and leaves out commands that fail without a connection. Look at this patch again
- * with each new version of ioredis; test/app/redis/redis-metrics.test.ts shows that it works.
+ * Counts the commands of a client. Replaces its `sendCommand`, which ioredis 6.0.0 calls for every command. The tracing of
+ * ioredis covers all clients of a process, and leaves out commands that fail without a connection. Review this patch with each
+ * new version of ioredis; test/app/redis/redis-metrics.test.ts shows that it works.
  */
 export function countCommands(client: RedisClient, metrics: RedisMetrics): void {
   const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
   client.sendCommand = (command: Command, ...more: unknown[]) => {
-    // ioredis itself sends these when it connects. An older Redis refuses some of them, which means nothing.
+    // ioredis itself sends these when it connects. An older Redis refuses some of them, which is no failure.
     const isHandshake = client.status === 'connect' && Command.checkFlag('HANDSHAKE_COMMANDS', command.name);
     if (!isHandshake) {
       const kind = isSessionRead(command) ? 'read' : 'other';
@@ -67,7 +67,7 @@ export function countCommands(client: RedisClient, metrics: RedisMetrics): void 
   };
 }
 
-/** An error reply of Redis begins with a word in capitals. Before Redis 7 the word is further back in a script's error. */
+/** Returns the kind of an error. Error replies begin with a word in capitals. Before Redis 7, those of a script do not. */
 function toKind(error: unknown): (typeof REDIS_ERRORS)[number] {
   const message = error instanceof Error ? error.message : '';
   if (/\bOOM command not allowed\b/.test(message)) return 'full';

@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /**
- * A command may take this long (ms). While Redis is down clients get a 503 within 2 s, and nothing waits for a lost connection.
- * So even the slowest failure leaves time to send the response.
+ * Longest time for a command, in ms. It leaves time to send the 503 that clients get within 2 s while Redis is down.
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
@@ -22,9 +21,9 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Closes each connection of `redis` whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this,
- * but that goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that was moved)
- * would discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before
+ * Closes each connection whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but that
+ * goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that was moved) would
+ * discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before
  * the last check counts.
  *
  * It relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set at `connect`.

@@ -13,7 +13,7 @@ export interface ReadCookie {
 
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
-/** Verifying a signature costs a tenth of a proxied request, and a browser sends the same header again and again. */
+/** Verifying a signature costs a tenth of a proxied request, and a browser repeats the same header. */
 const MAX_CACHED_HEADERS = 10_000;
 const MAX_CACHED_LENGTH = 1_024;
 
@@ -69,7 +69,7 @@ export function createSessionCookie(options: {
   };
 }
 
-/** Signing and encryption never share a key. The info string is part of every cookie. Another one signs all users out. */
+/** Derives the key that signs cookies (RFC 5869). Encryption has others. Another info string would sign all users out. */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(
     'base64url',

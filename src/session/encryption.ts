@@ -30,8 +30,8 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
     /**
-     * Null where the value was moved, cut or changed, or its session key is unknown. `usesFirstKey`: whether it was encrypted
-     * under the first session key.
+     * Decrypts a value. Returns null where it was moved, cut or changed, or its session key is unknown. `usesFirstKey` says whether
+     * it was encrypted under the first session key.
      */
     decrypt(
       encrypted: string,
@@ -70,7 +70,7 @@ function decipher(bytes: Buffer, key: Buffer, name: string): string | null {
   }
 }
 
-/** The info string is part of every value in Redis. With another one all sessions would end at an upgrade. */
+/** Derives the key of one value (RFC 5869). With another info string all sessions would end at an upgrade. */
 function encryptionKey(sessionKey: Buffer, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', sessionKey, secret, 'cloakroom sealing', 32));
 }

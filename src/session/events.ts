@@ -32,7 +32,7 @@ export function createSessionMetrics(registry: Registry) {
   return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };
 }
 
-/** Logs and counts what happens to sessions. `context` is that of the request that caused it. */
+/** Logs and counts the start, refresh and end of sessions. `context` is that of the request that caused the event. */
 export function createSessionEvents(log: Logger, metrics: SessionMetrics | null) {
   return {
     started(id: string, context?: RequestContext): void {
@@ -55,12 +55,12 @@ export function sessionLogFields(id: string, context: RequestContext | undefined
   return { session: sessionLogId(id), requestId: context?.requestId, traceId: context?.trace?.traceId };
 }
 
-/** Each request logs the id of its session. */
+/** Log ids by session id, because each request logs that of its session. */
 const logIds = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * The name of a session in logs, the same in every process and under every session key. It reveals nothing of the id, which has
- * 256 random bits. The session's key in Redis is another hash.
+ * Returns the name of a session in logs, the same in every process and under every session key. It reveals nothing of the id,
+ * which has 256 random bits. The session's key in Redis is another hash.
  */
 export function sessionLogId(id: string): string {
   const cached = logIds.get(id);

@@ -63,8 +63,8 @@ export function currentSession(req: Request): Session | null {
 }
 
 /**
- * Starts a session under a new id and sets its cookie. Rejects with StoreUnavailableError: then the previous session goes on
- * and no cookie is set. The caller ends the previous session afterwards.
+ * Starts a session under a new id and sets its cookie. Rejects with StoreUnavailableError, and then sets no cookie and keeps the
+ * previous session. The caller ends the previous session afterwards.
  */
 export async function startSession(req: Request, record: SessionRecord): Promise<void> {
   await settle((done) => expressSessionOf(req).regenerate(done));
@@ -77,7 +77,7 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** express-session sets no session where its store has emitted `disconnect`. That is an outage, not a sign-out. */
+/** Returns express-session's session. There is none after its store has emitted `disconnect`: an outage, not a sign-out. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));
@@ -125,8 +125,8 @@ class EncryptedRedisStore extends RedisStore {
 
   /**
    * Stores the new session of a sign-in, once. express-session saves a regenerated session again when the response ends, and
-   * delays the response for that. (A second save could not undo a refresh or a sign-out in between: create() leaves what is
-   * stored.)
+   * delays the response for that. A second save could not undo a refresh or a sign-out in between, because create() replaces
+   * nothing.
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
     if (this.#saved.has(session)) {

@@ -55,7 +55,7 @@ export function isSameGrant(one: Grant, other: Grant): boolean {
 /** A token that a request can't use any more: expired, expiring, or refused by the service. */
 export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
 
-/** Whether a grant is a later one. A service may issue the same access token again, with a longer lifetime. */
+/** Whether a grant is newer than a stale token. A service may issue the same access token again, with a later expiry. */
 export function isNewer(grant: Grant, stale: StaleToken): boolean {
   return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
 }

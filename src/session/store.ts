@@ -30,7 +30,7 @@ const TOMBSTONE = 'ended';
 /** Longer than a sign-in can take to create its session. A refresh may write later: its compare-and-set fails on a missing key. */
 const TOMBSTONE_SECONDS = 600;
 
-/** 1 to 5 kB each, by the length of the tokens: 50 MB at most. */
+/** A record takes 1 to 5 kB, by the length of the tokens, so that all take 50 MB at most. */
 const MAX_CACHED_RECORDS = 10_000;
 
 /** Writes ARGV[2] if the value is ARGV[1]. Keeps the time to live, or sets it to ARGV[3] seconds. */
@@ -75,7 +75,7 @@ export function createSessionStore(options: SessionStoreOptions) {
 
   const keyOf = (id: string) => cache.current.get(id)?.key ?? sessionKey(options.prefix, id);
 
-  /** Null, with a log line, where the value was moved, cut or changed, or its session key is unknown. */
+  /** Returns null, and logs it, where the value was moved, cut or changed, or its session key is unknown. */
   const decrypt = (id: string, encrypted: string, context?: RequestContext): CachedRecord | null => {
     const cached = cache.current.get(id);
     if (cached?.session.encrypted === encrypted) return cached;
@@ -108,7 +108,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return session;
   };
 
-  /** Runs beside the request, after a change of session keys. Where it fails, the next read tries again. */
+  /** Encrypts a session under the first session key, beside the request. Where that fails, the next read tries again. */
   const encryptAgain = (session: Session) => {
     replace(session, session.record).catch((error: unknown) => {
       log.warn({ err: error }, 'session not re-encrypted');
@@ -144,7 +144,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     },
     /**
      * Reads a session and restarts its idle time, in one command; null where it has ended or never existed. Every request reads
-     * it from Redis, not from memory: so a sign-out is final at once in every process (docs/decisions/0003, 0048).
+     * it from Redis, so that a sign-out is final at once in every process (docs/decisions/0003, 0048).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
       return toSession(id, await readSession(keyOf(id)), context);
@@ -175,8 +175,8 @@ export function sessionKey(prefix: string, id: string): string {
 }
 
 /**
- * The key of something that belongs to a session. It is in the same slot of a cluster, so that the master that serves the
- * session serves it too. (A cluster computes the slot from the part in braces, or else from the whole key.)
+ * Returns the key of something that belongs to a session. It is in the same slot of a cluster, so that the master that serves
+ * the session serves it too. A cluster computes the slot from the part in braces, or else from the whole key.
  */
 export function keyBesideSession(prefix: string, kind: string, id: string): string {
   return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;

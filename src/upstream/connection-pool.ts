@@ -1,8 +1,8 @@
 import { Client, Dispatcher, buildConnector } from 'undici';
 
-/** After a response, its connection takes no request for this long, unless no other connection is free. */
+/** How long a connection takes no request after a response, in ms, unless no other connection is free. */
 const REST_MS = 100;
-/** Most connections that rest at a time. Under load, each further open connection costs CPU time. */
+/** Most connections that rest at a time. Under load, every open connection costs CPU time. */
 const MOST_RESTING = 8;
 
 export interface ConnectionPoolOptions {
@@ -34,8 +34,8 @@ interface Connection {
  * The connections to the service. Opens them as requests need them, and keeps them open.
  *
  * A connection rests after each response. A late second response then reaches an idle connection, and undici closes it.
- * HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3), so that response would otherwise go to the next
- * user. docs/decisions/0049 says why undici's own pools do not do this.
+ * HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3). Without the rest, that response would go to the
+ * next user. docs/decisions/0049 says why undici's own pools do not do this.
  */
 export class ConnectionPool extends Dispatcher {
   readonly #options: Required<ConnectionPoolOptions>;
@@ -64,7 +64,7 @@ export class ConnectionPool extends Dispatcher {
 
   override async destroy(): Promise<void> {
     const closed = this.#connections.map(async ({ client }) => client.destroy());
-    // A destroyed client fails them.
+    // A destroyed client fails the requests that wait.
     for (const [handler, options] of this.#waiting) this.#connections[0]?.client.dispatch(options, handler);
     this.#waiting.clear();
     await Promise.all(closed);

@@ -52,7 +52,7 @@ function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
   return isUnder(path, apiPaths) && !mayBeAuthorization(looseSegments) ? 'forward' : 'not-allowed';
 }
 
-/** Compares the path as it came. No reading changes a prefix, and no dot segment leads out of it. */
+/** Whether a path is under an allowed prefix, as it came. No reading changes a prefix, and no dot segment leads out of it. */
 function isUnder(path: string, apiPaths: readonly string[]): boolean {
   return apiPaths.some((prefix) => path.startsWith(prefix));
 }
@@ -61,7 +61,7 @@ function toSegments(path: string): string[] {
   return path.split(/[/\\]/);
 }
 
-/** Accents and invisible characters. */
+/** Accents and invisible characters, which a server may drop. */
 const INVISIBLE = /[\p{M}\p{DI}]/gu;
 
 /** Repeats `round` until nothing changes. Returns null after too many rounds, or where one fails. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 //   relay.js 4000 local-service:4000
 
 const CHECK_EVERY_MS = 250;
-/** Docker restarts the relay once, and fails while the app has no network. After this time the app runs again. */
+/** Wait before the relay exits. Docker restarts it only once, which fails until the app has its network again. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', target = ''] = process.argv.slice(2);

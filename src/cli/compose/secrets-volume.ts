@@ -5,8 +5,8 @@ import { variables, DEMO_CLIENT } from '../../config/schema.ts';
 import { ConfigError, readVariables, type Env } from '../../config/env.ts';
 import { exitCodeOf } from '../../process.ts';
 
-// For docker-compose.yml: writes each secret into a file of a shared folder that only the container that needs it can read. A
-// secret in CLIENT_SECRET or SESSION_KEYS, or in the file that CLIENT_SECRET_FILE or SESSION_KEYS_FILE names, replaces the one
+// For docker-compose.yml: writes each secret into a file of a shared folder. Only the container that needs the file can read it.
+// A secret in CLIENT_SECRET or SESSION_KEYS, or in the file that CLIENT_SECRET_FILE or SESSION_KEYS_FILE names, replaces the one
 // in the folder. A secret that is in neither is created.
 //   secrets-volume.js FOLDER
 
@@ -56,7 +56,7 @@ function writeSecrets(folder: string, env: Env): void {
     return existsSync(join(folder, name));
   }
 
-  /** The password in use, or a new one. */
+  /** Returns the password in use, or a new one. */
   function passwordIn(name: string): string {
     return exists(name) ? new URL(readFileSync(join(folder, name), 'utf8')).password : newSecret();
   }
@@ -89,7 +89,7 @@ function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');
   const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
-    // Redis reads its append-only file as this user, and drops commands that it may not run. Off: no client can log in as it.
+    // Redis reads its append-only file as this user, and drops commands that it may not run. No client can sign in as it.
     'user default off ~* &* +@all',
     `user cloakroom on #${hash(appPassword)} ~* ${rights}`,
     `user local-service on #${hash(localServicePassword)} ~${LOCAL_SERVICE_PREFIX}* ${rights}`,

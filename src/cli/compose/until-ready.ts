@@ -10,7 +10,7 @@ const RESPONSE_TIMEOUT_MS = 3_000;
 const [seconds = '', ...hosts] = process.argv.slice(2);
 const timeout = AbortSignal.timeout(Number(seconds) * 1_000);
 
-/** Resolves with whether it was ready before the timeout. */
+/** Resolves with whether a process was ready before the timeout. */
 async function untilReady(host: string): Promise<boolean> {
   while (!timeout.aborted) {
     if (await isReady(host)) return true;

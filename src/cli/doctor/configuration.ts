@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Env } from '../../config/env.ts';
-import { readConfig, variableNames } from '../../config/load.ts';
+import { localOrigin, readConfig, variableNames } from '../../config/load.ts';
 import type { RedisTarget } from '../../config/redis-url.ts';
 import { fileVariables, isLoopback } from '../../config/schema.ts';
 import {
@@ -18,7 +18,7 @@ import { checkUnknownVariables } from './unknown-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
 
-/** What of a configuration can be checked further. */
+/** The part of a configuration that can be checked further. */
 export interface Settings {
   readonly env: Env;
   /** Holds only valid values. */
@@ -47,8 +47,8 @@ export function readSettings(env: Env): Settings {
   const invalid = new Set(problems.map(variableOf));
   const values: Values = Object.fromEntries(Object.entries(all).filter(([name]) => !invalid.has(name)));
   const isDefault = values.PUBLIC_URL === undefined && !invalid.has('PUBLIC_URL');
-  const localOrigin = values.PORT ? new URL(`http://localhost:${values.PORT}`).origin : undefined;
-  return { env, values, problems, missing, publicOrigin: isDefault ? localOrigin : values.PUBLIC_URL };
+  const defaultOrigin = values.PORT ? localOrigin(values.PORT) : undefined;
+  return { env, values, problems, missing, publicOrigin: isDefault ? defaultOrigin : values.PUBLIC_URL };
 }
 
 /** Checks the variables, each by itself and beside the others. */
@@ -77,7 +77,7 @@ function variableOf(text: string): string {
   return (/^\w+/.exec(text)?.[0] ?? '').replace(/_FILE$/, '');
 }
 
-/** Any other value than `production`, such as the typing error `prod`, turns off what production refuses. */
+/** Finds a NODE_ENV other than `production` on a public origin. A typing error such as `prod` turns off checks of production. */
 function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
   if (mode === 'production') return ok('production');
@@ -110,10 +110,10 @@ function isWeak(key: readonly number[]): boolean {
   return isText || new Set(steps).size === 1 || new Set(key).size < MIN_DIFFERENT_BYTES;
 }
 
-/** Others may read or write it, or its group may write it. Platforms hand a file to a user by a group that may read it. */
+/** Permissions of a file that other users may read or write, or its group may write. Platforms often let its group read it. */
 const TOO_OPEN = 0o027;
 
-/** Never prints a path, because a secret may stand in its place. */
+/** Finds secret files that other users can open. Never prints a path, because a secret may stand in its place. */
 function checkFileModes(env: Env): Result {
   const names = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
   if (names.length === 0) return ok('No secret comes from a file.');

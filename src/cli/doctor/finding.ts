@@ -29,22 +29,22 @@ export function ok(detail: string): Result {
   return { status: 'ok', detail, remedy: '' };
 }
 
-/** The check could not run, or the doctor can't see enough from outside. */
+/** The result of a check that could not run, or that can't see enough from outside. */
 export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }
 
-/** It works, with a risk. */
+/** The result for something that works, but with a risk. */
 export function warning(detail: string, remedy: string): Result {
   return { status: 'warning', detail, remedy };
 }
 
-/** It does not work, or must not stay as it is. */
+/** The result for something that does not work, or must not stay as it is. */
 export function problem(detail: string, remedy: string): Result {
   return { status: 'problem', detail, remedy };
 }
 
-/** Variables that a check needs are missing or wrong; each of them has a finding of its own. */
+/** The result of a check whose variables are missing or wrong. Each of these variables has a finding of its own. */
 export const INVALID_VARIABLES = skipped('Its variables must be valid first.');
 
 export function isResult(value: object): value is Result {
@@ -70,7 +70,7 @@ export function toFinding(id: string, title: string, { status, detail, remedy }:
   return { id, status, title, detail: detail.replaceAll(UNPRINTABLE, '\uFFFD'), remedy };
 }
 
-/** Joins the results that share the worst status; repeats no text. */
+/** Joins the results that share the worst status, without repeating a text. */
 export function worst(results: readonly Result[]): Result {
   const status = STATUSES.findLast((each) => results.some((result) => result.status === each)) ?? 'ok';
   const those = results.filter((result) => result.status === status);

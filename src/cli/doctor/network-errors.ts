@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { problem, type Result } from './finding.ts';
 
 /**
- * What an error means, by its code (or name) and message. The first that fits counts. The text continues a sentence whose
- * subject is the server. The words of a server or a library are never printed, because they may quote a secret.
+ * Meanings of errors, by their code (or name) and message. The first pattern that matches counts. The text continues a sentence
+ * whose subject is the server. The doctor never prints the words of a server or a library, because they may quote a secret.
  */
 const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
   [/^ENOTFOUND/, 'can’t be found: DNS has no entry for its name', 'Check the name and the DNS server.'],
@@ -78,8 +78,8 @@ const LOOK_UP =
 /**
  * Looks up a host name or address, for 4 s at most. Rejects where DNS does not know the name or does not respond.
  *
- * It starts a process for that. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is over.
- * So a name without a response would hold up the other checks and the end of the doctor.
+ * Starts a process for the look-up. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is
+ * over. So a name without a response would hold up the other checks and the end of the doctor.
  */
 export async function lookUp(host: string): Promise<void> {
   if (host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0) return;
@@ -89,7 +89,7 @@ export async function lookUp(host: string): Promise<void> {
   try {
     code = (await promisify(execFile)(process.execPath, args, options)).stdout;
   } catch (error) {
-    // Where no process can be started, the connection will show what is wrong.
+    // Where no process can be started, the connection shows what is wrong.
     if ((error as { killed?: boolean }).killed === true) code = 'EAI_AGAIN';
   }
   if (code !== '') throw Object.assign(new Error('look-up failed'), { code });

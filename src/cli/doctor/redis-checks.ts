@@ -16,10 +16,10 @@ import { explainRefusals, tryCommands, type Refusal } from './redis-commands.ts'
 import { withConnection } from './redis-connection.ts';
 import { findMasters } from './redis-topology.ts';
 
-/** What one master says about itself. */
+/** One master, by what it says about itself. */
 interface Master {
   readonly name: string;
-  /** What `REDIS_URL` says it is. */
+  /** The kind of server that `REDIS_URL` names. */
   readonly kind: RedisTarget['kind'];
   /** The fields of INFO; null where the user may not run it. */
   readonly info: RedisInfo | null;
@@ -29,7 +29,7 @@ interface Master {
 interface Subject {
   /** Each master that can be reached; at least one. */
   readonly masters: readonly Master[];
-  /** What is wrong on the way to the others. */
+  /** Problems with the masters that can't be reached, and with the servers that name them. */
   readonly remarks: readonly Result[];
 }
 
@@ -45,7 +45,7 @@ export const redisChecks: readonly Check<Subject>[] = [
   { id: 'redis-persistence', title: 'Redis: persistence', run: onEachMaster(checkPersistence) },
 ];
 
-/** Reads what Redis says, and tries the commands of Cloakroom; with Sentinels or a cluster, at each master. */
+/** Reads INFO and tries the commands of Cloakroom at Redis; with Sentinels or a cluster, at each master. */
 export async function readRedis({ values }: Settings): Promise<Subject | Result> {
   const { REDIS_URL: target, REDIS_PREFIX: prefix } = values;
   if (target === undefined || prefix === undefined) return INVALID_VARIABLES;
@@ -80,7 +80,7 @@ function checkReachable({ masters, remarks }: Subject): Result {
   return worst([ok(`It responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
 }
 
-/** A Sentinel or a node of a cluster accepts the connection, and then fails with most keys. */
+/** Finds a Sentinel or a node of a cluster under `redis://`. Either accepts the connection, and then fails with most keys. */
 export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result {
   if (info === null) return NEEDS_INFO;
   const mode = info.get('redis_mode');

@@ -5,12 +5,12 @@ import type { Send } from './redis-connection.ts';
 /** The name of a command that Redis refused, and the message of its error reply. */
 export type Refusal = readonly [command: string, message: string];
 
-/** The key expires by itself where the doctor is killed. */
+/** Time to live of the key, in seconds, for a doctor that is killed before it deletes the key. */
 const KEY_SECONDS = 30;
 /** A master of a cluster serves some of the slots. The doctor tries names until one belongs to it. */
 const MAX_NAMES = 2_048;
 
-/** What Cloakroom sends and what its scripts run: arguments after the key. */
+/** Commands that Cloakroom sends or that its scripts run, with the arguments after the key. */
 const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[]])[] = [
   ['GET'],
   ['GETEX', 'EX', KEY_SECONDS],
@@ -25,14 +25,14 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
   ['DEL'],
 ];
 
-/** They would create a key without a time to live where SET was refused. */
+/** Commands that would create a key without a time to live where SET was refused. */
 const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
  * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. A user may not read the ACL that
  * restricts it, so trying is the only way.
  *
- * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for lists fail with
+ * All commands use one string under `prefix` with a time to live, and the last one deletes it. Commands for lists fail with
  * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.
  */
 export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {
@@ -62,7 +62,7 @@ async function findKey(send: Send, prefix: string): Promise<string> {
   }
 }
 
-/** What is lost where an ACL forbids a command that Cloakroom can do without. */
+/** Commands that Cloakroom can do without, and what is lost where an ACL forbids them. */
 const OPTIONAL: Readonly<Record<string, string>> = {
   INCR: 'Each process limits sign-ins by its own count.',
   INFO: 'Cloakroom can’t tell when Redis is full, and other checks can’t run.',
@@ -86,7 +86,7 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
   return warning([words, ...commands.map((command) => OPTIONAL[command])].join(' '), advice);
 }
 
-/** What a refusal means, by its message. The first that fits any refusal is the one to solve first. */
+/** Meanings of refusals, by their message. The operator has to solve the first one that matches any refusal first. */
 const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
   [/^READONLY/, 'It is a replica and takes no writes.', 'Name the master in REDIS_URL.'],
   [/^OOM/, 'It is full and takes no writes: users can’t sign in.', 'Raise maxmemory, or remove other data.'],

@@ -6,7 +6,7 @@ import { lookUp, orProblem } from './network-errors.ts';
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 2_000;
 
-/** One Redis, Sentinel or node of a cluster, and how to log in. */
+/** One Redis, Sentinel or node of a cluster, with its login. */
 export interface RedisServer {
   /** For the report; never holds the login. */
   readonly name: string;
@@ -38,7 +38,7 @@ export function isForbidden(reply: Reply): boolean {
   return 'error' in reply && reply.error.startsWith('NOPERM');
 }
 
-/** Connects, logs in, selects the database, and lets `use` send commands. Resolves with the problem where that fails. */
+/** Connects, signs in, selects the database, and lets `use` send commands. Resolves with the problem where that fails. */
 export async function withConnection<T>(
   { name, options, db }: RedisServer,
   use: (send: Send) => Promise<T>,
@@ -68,7 +68,7 @@ export async function withConnection<T>(
     };
     try {
       await client.connect();
-      // connect() resolves though the login failed. A user without the right to PING, which Cloakroom never sends, is logged in.
+      // connect() resolves even where the login failed. A user without the right to PING is signed in: Cloakroom needs no PING.
       const pong = await send('PING');
       if ('error' in pong && !isForbidden(pong)) throw new Error(pong.error);
       const selected = await send('SELECT', db);

@@ -27,7 +27,7 @@ export async function findMasters(target: RedisTarget): Promise<Topology> {
   }
 }
 
-/** Queries all at once. A problem of one is a warning as long as another one names a master. */
+/** Queries all servers at once. A problem of one is a warning as long as another one names a master. */
 async function queryAll(
   servers: readonly RedisServer[],
   query: (send: Send, server: RedisServer) => Promise<RedisServer[] | Result>,

@@ -8,8 +8,8 @@ import { publicUrlChecks, readPublicUrl, readService, serviceChecks } from './se
 const TIMEOUT_MS = 18_000;
 
 /**
- * Runs all checks side by side, within 18 s unless told otherwise. Leaves nothing behind in Redis and at the service.
- * `ignoresDotEnv`: production does not read the `.env` of this folder.
+ * Runs all checks side by side, within 18 s by default. Leaves nothing behind in Redis and at the service. `ignoresDotEnv` means
+ * that production did not read the `.env` of this folder.
  */
 export async function runChecks(
   env: Env,
@@ -43,7 +43,7 @@ async function inTime<Subject extends object>(
   }
 }
 
-/** The type of an error and the place in the code, without the message, which may quote what was sent. */
+/** Returns the type of an error and its place in the code, without the message, which may quote what was sent. */
 export function describeDefect(error: unknown): string {
   const { name = typeof error, message = '', stack = '' } = error as Partial<Error>;
   // Lines of the message may look like stack frames. A message that was changed later can't be told from them.

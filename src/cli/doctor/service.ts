@@ -63,7 +63,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
       client_secret: clientSecret,
     });
   };
-  // As a sign-in begins (RFC 7636 §4.3), with a challenge whose verifier is thrown away.
+  // The first request of a sign-in (RFC 7636 §4.3), with a challenge whose verifier is thrown away.
   const signIn = async (uri: string) => {
     if (clientId === undefined || scopes === undefined || publicOrigin === undefined)
       return INVALID_VARIABLES;
@@ -110,7 +110,7 @@ const TIMEOUT_MS = 5_000;
 /** Closes each connection after its response. */
 const agent = new Agent({ pipelining: 0, connect: { timeout: 3_000 }, maxResponseSize: 4_194_304 });
 
-/** Sends one request, follows no redirect, and waits for 5 s. */
+/** Sends one request, follows no redirect, and waits for the response for 5 s at most. */
 async function send(origin: string, path: string, form?: Readonly<Record<string, string>>): Promise<Outcome> {
   return orProblem(origin, async () => {
     const { statusCode, headers, body } = await request(origin + path, {
@@ -127,7 +127,7 @@ async function send(origin: string, path: string, form?: Readonly<Record<string,
   });
 }
 
-/** A request with nonsense must get an OAuth error. */
+/** Checks the token endpoint: a refresh with unregistered credentials must get an OAuth error. */
 function checkTokenEndpoint({ unregisteredRefresh: response }: Subject): Result {
   if (isResult(response)) return response;
   if (oauthErrorOf(response) !== undefined) return ok('It responds as OAuth demands.');
@@ -140,7 +140,7 @@ function checkTokenEndpoint({ unregisteredRefresh: response }: Subject): Result 
   );
 }
 
-/** How a refresh fails shows whether the service knows the app. */
+/** Checks the credentials. The OAuth error of a refresh shows whether the service knows the app. */
 function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   if (isResult(refresh)) return refresh;
   const error = oauthErrorOf(refresh);
@@ -162,7 +162,7 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
     : skipped('Can’t be told: the service responds in the same way to an app that it does not know.');
 }
 
-/** Whether a browser can begin a sign-in there. */
+/** Checks whether a browser can begin a sign-in at the authorization endpoint. */
 function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   if (isResult(response)) return response;
   const impaired = unavailable(response);
@@ -183,7 +183,7 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   );
 }
 
-/** By the difference between the responses to the app's redirect URI and to an unregistered one. */
+/** Checks the redirect URI. A service that knows it responds to it in another way than to an unregistered one. */
 function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject): Result {
   if (isResult(signIn)) return signIn;
   if (isResult(unregisteredSignIn)) return unregisteredSignIn;
@@ -235,7 +235,7 @@ export const publicUrlChecks: readonly Check<PublicUrl>[] = [
   { id: 'public-url', title: 'PUBLIC_URL', run: checkPublicUrl },
 ];
 
-/** Reads what responds at PUBLIC_URL. No response is fine as long as Cloakroom does not run. */
+/** Requests the health check at PUBLIC_URL. No response is fine as long as Cloakroom does not run. */
 export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise<PublicUrl | Result> {
   if (origin === undefined) return INVALID_VARIABLES;
   const response = await orProblem(origin, async () => {
