@@ -255,7 +255,7 @@ describe('a refresh', () => {
     if (found === null) throw new Error('no session');
     const { refreshToken: _none, ...grant } = found.session.record.grant;
     await testApp.services.store.replace(found.session, { ...found.session.record, grant });
-    await request(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
+    expect(await request(testApp.services.cookie.write(id).split(';', 1)[0] ?? '')).toBe(401);
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="no_refresh_token"}');
   });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Browser, type Page } from '../../support/browser.ts';
 import { passSignIn } from '../../support/test-app.ts';
-import { send, startLoad, tally } from '../../support/fleet/requests.ts';
+import { send } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startBalancedFleet, type BalancedFleet } from '../../support/fleet/load-balancer.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
@@ -79,18 +79,6 @@ test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For of the
     fleet.processes.flatMap((each) => each.logged()).filter((line) => line['path'] === path);
   await eventually(async () => lines().length > 0);
   expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
-});
-
-test('behind a load balancer, an expiring token is refreshed once for all processes', async () => {
-  const { cookie } = await fleet.createSession();
-  const { refreshes } = fleet.service;
-  refreshes.length = 0;
-  const load = startLoad(6, async () => send(fleet.url, cookie));
-  await eventually(async () => refreshes.length >= 2);
-  const responses = await load.stop();
-  expect(tally(responses)).toEqual({ 200: responses.length });
-  const presented = refreshes.map(({ refreshToken }) => refreshToken);
-  expect(new Set(presented).size).toBe(presented.length);
 });
 
 test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {

@@ -39,13 +39,6 @@ test.each([200, 400, 401, 500, 503])(
   },
 );
 
-test('a grant that was revoked at the service ends the session at its next refresh', async () => {
-  const session = await fleet.createSession('demo', { expiresAt: 0 });
-  await fleet.service.revokeGrant(session.grant.accessToken);
-  expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({ code: 'session_expired' });
-  expect(await fleet.storedGrant(session)).toBeNull();
-});
-
 test('a service that refuses connections ends no session, and all sessions are served once it accepts them', async () => {
   const expired = await fleet.createSession('demo', { expiresAt: 0 });
   const unexpired = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });

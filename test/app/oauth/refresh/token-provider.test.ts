@@ -70,26 +70,7 @@ const readSession = async (id: string): Promise<Session> => {
 };
 const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.session.record.grant;
 
-test.each([
-  ['an expired token', EXPIRED],
-  ['a token that the service refuses', {}],
-])('%s is refreshed once for forty requests at once', async (_token, grant) => {
-  testApp.intercept = service();
-  const { cookie } = await testApp.createSession(grant);
-  const responses = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
-  expect(new Set(responses.map(({ text }) => text))).toEqual(new Set(['here you are']));
-  expect(tokenRequests(testApp)).toHaveLength(1);
-});
-
 describe('an expired token', () => {
-  test('is refreshed before the request, and the record in Redis is replaced', async () => {
-    testApp.intercept = service();
-    const { id, cookie } = await testApp.createSession(EXPIRED);
-    await get(cookie).expect(200, 'here you are');
-    expect(tokenRequests(testApp)).toHaveLength(1);
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1', refreshToken: 'a-refresh-token' });
-  });
-
   test('is refreshed with a new refresh token where the service rotates them', async () => {
     testApp.intercept = service({
       grants: () => ({ access_token: 'refreshed-1', refresh_token: 'rotated' }),
@@ -110,15 +91,6 @@ describe('an expired token', () => {
     expect(new Set(await Promise.all(tokens))).toEqual(new Set(['the-same']));
     expect(tokenRequests(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'refresh-1' });
-  });
-
-  test('without a refresh token ends the session', async () => {
-    const { id, cookie } = await testApp.createSession();
-    const session = await readSession(id);
-    const { refreshToken: _dropped, ...grant } = session.record.grant;
-    await testApp.services.store.replace(session, { ...session.record, grant: { ...grant, ...EXPIRED } });
-    expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
-    expect(tokenRequests(testApp)).toEqual([]);
   });
 });
 
@@ -149,34 +121,6 @@ describe('an expiring token', () => {
 });
 
 describe('a token that the service refuses', () => {
-  const post = (cookie: string, body: string) =>
-    request(testApp.origin).post(PATH).set('cookie', cookie).set('x-requested-with', 'x').send(body);
-
-  test('is refreshed, and the request repeated with its body', async () => {
-    let body = '';
-    const respond = service();
-    testApp.intercept = (req, res) => {
-      if (req.url === TOKEN_PATH) return respond(req, res);
-      body = '';
-      req.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => respond(req, res));
-      return true;
-    };
-    const { cookie } = await testApp.createSession();
-    await post(cookie, 'tea').expect(200);
-    expect(body).toBe('tea');
-    expect(tokenRequests(testApp)).toHaveLength(1);
-  });
-
-  test('is refreshed, and the 401 passed on where the body was too large to keep', async () => {
-    const respond = service();
-    testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => respond(req, res)));
-    const { cookie } = await testApp.createSession();
-    const refused = await post(cookie, 'a'.repeat(65_537)).expect(401, 'go away');
-    expect(refused.headers['via']).toBe('1.1 cloakroom');
-    await post(cookie, 'a'.repeat(65_537)).expect(200);
-    expect(tokenRequests(testApp)).toHaveLength(1);
-  });
-
   test('just after it was refreshed before the request is not refreshed: the 401 is passed on', async () => {
     testApp.intercept = service({ accepts: 'refreshed-2' });
     const { cookie } = await testApp.createSession(EXPIRED);
@@ -217,19 +161,8 @@ describe('a token that the service refuses', () => {
 });
 
 describe('a token response with', () => {
-  test('invalid_grant ends the session', async () => {
-    testApp.intercept = service({ grants: () => ({ error: 'invalid_grant' }) });
-    const { id, cookie } = await testApp.createSession(EXPIRED);
-    const { body } = await get(cookie).expect(401);
-    expect(body).toMatchObject({ code: 'session_expired', loginUrl: '/auth/login' });
-    expect(await grantOf(id)).toBeUndefined();
-    await get(cookie).expect(401);
-    expect(tokenRequests(testApp)).toHaveLength(1);
-  });
-
   test.each([
     ['another OAuth error', { error: 'invalid_client' }],
-    ['no token', { nonsense: true }],
     ['a token that is no header value', { access_token: 'a\r\nb' }],
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
   ])('%s keeps the session', async (_what, response) => {
@@ -243,32 +176,6 @@ describe('a token response with', () => {
 });
 
 describe('a refresh', () => {
-  test('that failed is not repeated by the requests that follow at once, and keeps the session', async () => {
-    testApp.intercept = service({ grants: () => null });
-    const { id, cookie } = await testApp.createSession(EXPIRED);
-    const began = performance.now();
-    await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
-    await get(cookie).expect(503);
-    const seconds = Math.floor((performance.now() - began) / 1_000); // a slow machine reaches the next attempt
-    expect(tokenRequests(testApp).length).toBeLessThanOrEqual(1 + seconds);
-    expect(await grantOf(id)).toMatchObject({ refreshToken: 'a-refresh-token' });
-  });
-
-  test('whose grant Redis does not store at once keeps it, and sends no other token request', async () => {
-    testApp.intercept = (req, res) => {
-      if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
-      process.kill(testApp.privateRedis.pid, 'SIGSTOP');
-      sendJson(res, 200, { access_token: 'refreshed-1', refresh_token: 'rotated' });
-      return true;
-    };
-    const { id, cookie } = await testApp.createSession(EXPIRED);
-    expect((await get(cookie).expect(503)).body.code).toBe('session_store_unavailable');
-    process.kill(testApp.privateRedis.pid, 'SIGCONT');
-    await eventually(async () => (await get(cookie)).text === 'Bearer refreshed-1');
-    expect(tokenRequests(testApp)).toHaveLength(1);
-    expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
-  });
-
   test('is finished by a process that shuts down, which starts no other', async () => {
     await using ending = await startServices();
     const refresh = holdRefresh('refreshed-1');
