@@ -11,8 +11,7 @@ import { useFixture } from '../../support/fixtures.ts';
 import { openRedis } from '../../support/redis/clients.ts';
 
 const IDLE_SECONDS = 100;
-const A = randomBytes(32);
-const B = randomBytes(32);
+const KEY = randomBytes(32);
 const GRANT = {
   accessToken: 'secret-access',
   refreshToken: 'secret-refresh',
@@ -23,23 +22,22 @@ const GRANT = {
 
 const privateRedis = useFixture(startPrivateRedis);
 const redis = useFixture(async () => openRedis(privateRedis.url));
-/** With the session key A. */
 let store: ReturnType<typeof createStore>;
 let clock: number;
 let id: string;
 
 beforeEach(() => {
-  store = createStore(A);
+  store = createStore();
   clock = Date.now();
   id = randomBytes(32).toString('base64url');
 });
 
-const createStore = (...keys: Buffer[]) =>
+const createStore = () =>
   createSessionStore({
     redis,
     readSession: createSessionReads(redis, IDLE_SECONDS),
     prefix: 'test:',
-    encryption: createEncryption({ current: keys }),
+    encryption: createEncryption({ current: [KEY] }),
     idleSeconds: IDLE_SECONDS,
     maxSeconds: 1_000,
     log: createLog('silent'),
@@ -50,7 +48,7 @@ const keyOf = (sessionId: string) => `test:session:${hashId(sessionId)}`;
 
 /** Reads a session as another process does, which has nothing cached. */
 async function read(sessionId: string) {
-  const session = await createStore(A).read(sessionId);
+  const session = await createStore().read(sessionId);
   if (session === null) throw new Error('no session');
   return session;
 }
@@ -59,28 +57,6 @@ describe('a session in Redis', () => {
   test('is read as it was created', async () => {
     await store.create(id, record());
     expect(await read(id)).toMatchObject({ id, record: record() });
-  });
-
-  test('shows neither a token nor the id, in key or value', async () => {
-    await store.create(id, record());
-    const stored = `${keyOf(id)} ${await redis.get(keyOf(id))}`;
-    expect(stored).not.toContain('secret');
-    expect(stored).not.toContain(id);
-  });
-
-  test('has a time to live, which `read` restarts and `peek` does not', async () => {
-    await store.create(id, record());
-    await redis.expire(keyOf(id), 50);
-    await store.peek(id);
-    expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(50);
-    await store.read(id);
-    expect(await redis.ttl(keyOf(id))).toBeGreaterThan(50);
-  });
-
-  test('says when its idle time runs out', async () => {
-    await store.create(id, record());
-    const found = await store.peek(id);
-    expect(Math.abs((found?.idleExpiresAt ?? 0) - clock - 100_000)).toBeLessThan(2_000);
   });
 
   test('ends at its maximum age, however often it is used', async () => {
@@ -94,18 +70,10 @@ describe('a session in Redis', () => {
     expect(await store.read(id)).toBeNull();
   });
 
-  test('is read in one command', async () => {
-    await store.create(id, record());
-    await redis.config('RESETSTAT');
-    await store.read(id);
-    const commands = (await redis.info('commandstats')).match(/(?<=^cmdstat_)[^:]+:calls=\d+/gm);
-    expect(commands?.toSorted()).toEqual(['config|resetstat:calls=1', 'getex:calls=1']);
-  });
-
   test.each(['no JSON', '{"version":2}'])(
     'with the record %j of another version counts as none',
     async (text) => {
-      const encrypted = createEncryption({ current: [A] }).encrypt(text, id, keyOf(id));
+      const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
       await redis.set(keyOf(id), encrypted, 'EX', 100);
       expect(await store.read(id)).toBeNull();
     },
@@ -148,7 +116,7 @@ describe('replacing a session', () => {
   });
 
   test('is visible to a process that has just read the old record of the same length', async () => {
-    const other = createStore(A);
+    const other = createStore();
     const current = await store.replace(session, { ...record(), refreshedAt: 1 });
     await other.read(id);
     if (current === null) throw new Error('not replaced');
@@ -179,33 +147,11 @@ describe('replacing a session', () => {
   });
 });
 
-describe('a change of session keys', () => {
-  test('from A to B,A to B keeps a session that was used in between', async () => {
-    await store.create(id, record());
-    expect(await createStore(B, A).read(id)).toMatchObject({ record: record() });
-    expect(await createStore(B).read(id)).toMatchObject({ record: record() });
-  });
-
-  test('from A to B signs out', async () => {
-    await store.create(id, record());
-    expect(await createStore(B).read(id)).toBeNull();
-  });
-});
-
-describe('a thief', () => {
-  test('with Redis and the session keys, but without the cookie, decrypts nothing', async () => {
-    await store.create(id, record());
-    const encrypted = (await redis.get(keyOf(id))) ?? '';
-    expect(createEncryption({ current: [A] }).decrypt(encrypted, hashId(id), keyOf(id))).toBeNull();
-    expect(createEncryption({ current: [A] }).decrypt(encrypted, '', keyOf(id))).toBeNull();
-  });
-
-  test('gains nothing from copying an encrypted value to a session of their own, even one that was just decrypted', async () => {
-    const own = randomBytes(32).toString('base64url');
-    await store.create(id, record());
-    await store.create(own, record());
-    await store.read(id);
-    await redis.set(keyOf(own), (await redis.get(keyOf(id))) ?? '', 'EX', 100);
-    expect(await store.read(own)).toBeNull();
-  });
+test('a value that was copied to the key of another session is refused, even one that was just decrypted', async () => {
+  const own = randomBytes(32).toString('base64url');
+  await store.create(id, record());
+  await store.create(own, record());
+  await store.read(id);
+  await redis.set(keyOf(own), (await redis.get(keyOf(id))) ?? '', 'EX', 100);
+  expect(await store.read(own)).toBeNull();
 });
