@@ -52,6 +52,8 @@ test('of ten thousand matches, the page shows a thousand with their whole names'
   await using app = await start([], () => json(200, { value }));
   const page = await app.get('/workspaces?find=workspace', 200);
   expect(page.text.split(`data-find>${name}<`)).toHaveLength(1_000 + 1);
+  expect(page.text).toContain('10,000 matches for “workspace” in all 10,000 workspaces');
+  expect(page.text).toContain('The first 1,000 of them are shown.');
 });
 
 test('a search without a match says which part of the list it covers', async () => {
@@ -86,6 +88,8 @@ test('after ten seconds, a search says which part it covers and links to its con
   const page = await app.get('/workspaces?find=999', 200);
   expect(page.text).toContain('Nothing matches “999” in the first 300 workspaces.');
   expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Search further</a>');
+  const further = await app.get('/workspaces?find=999&from=4', 200);
+  expect(further.text).toContain('Nothing matches “999” in workspaces 301 to 600.');
 });
 
 test('after an expired cursor, a search starts over and shows each match once', async () => {

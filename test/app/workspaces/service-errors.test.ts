@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
-import { AppError, SessionEndedError } from '../../../src/errors.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { json, response } from '../../support/raw-service.ts';
 import { withEmptyRedis, type BrowserAppOptions } from './browser-app.ts';
@@ -81,14 +80,6 @@ test('a second 401 is an error page that keeps the session', async () => {
   expect(requests).toHaveLength(2);
 });
 
-test('a client whose session has ended signs in and comes back to the same page', async () => {
-  const tokens = { ...scriptedTokens().tokens, accessToken: () => Promise.reject(new SessionEndedError()) };
-  await using app = await start(workspaces(137), undefined, { tokens });
-  const { headers } = await app.get('/workspaces?limit=10&page=2', 303);
-  expect(headers['location']).toBe('/auth/login?return_to=%2Fworkspaces%3Flimit%3D10%26page%3D2');
-  expect(app.service.requests).toHaveLength(0);
-});
-
 test('a page does not wait longer than a second for a token that only its workspace needs', async () => {
   const tokens = {
     ...scriptedTokens().tokens,
@@ -99,16 +90,6 @@ test('a page does not wait longer than a second for a token that only its worksp
   const page = await app.get('/workspaces/w1', 200);
   expect(page.text).toContain('>A room<');
   expect(page.text).toContain('>w1</h1>');
-});
-
-test('a token that can’t be refreshed now is a 503 page', async () => {
-  const failure = new AppError('token_endpoint_unavailable', { retryAfterSeconds: 5 });
-  const { page } = await responseWith(() => false, {
-    tokens: { ...scriptedTokens().tokens, accessToken: () => Promise.reject(failure) },
-  });
-  expect(page.status).toBe(503);
-  expect(page.headers['retry-after']).toBe('5');
-  expect(page.text).toContain('The service can’t refresh your access right now');
 });
 
 test.each([

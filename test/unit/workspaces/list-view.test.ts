@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toListView, toSearchResultView } from '../../../src/workspaces/list-view.ts';
+import { toListView } from '../../../src/workspaces/list-view.ts';
 import { toWorkspacesView } from '../../../src/workspaces/page-views.ts';
 import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { workspaces } from '../../app/workspaces/small-service.ts';
@@ -8,37 +8,18 @@ const ONLY_PAGE = { items: [1], page: 1, limit: 30, before: 0, reached: 'request
 const NEXT = { page: 3, cursor: 'x', before: 60 };
 const LISTED = { ...ONLY_PAGE, page: 2, before: 30, next: NEXT };
 
-const listAt = (path: string, defaultLimit = 25) => ({
-  kind: 'workspaces',
-  path,
-  empty: '',
-  hrefOf: () => undefined,
-  defaultLimit,
-});
-
-function viewOf(listed: ListedPage, path = '/workspaces', defaultLimit = 25) {
-  return toListView(listAt(path, defaultLimit), listed, listed.page);
+function viewOf(listed: ListedPage, defaultLimit = 25) {
+  const list = { kind: 'workspaces', path: '/workspaces', empty: '', hrefOf: () => undefined, defaultLimit };
+  return toListView(list, listed, listed.page);
 }
 
 const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
-  viewOf(listed, '/workspaces', defaultLimit).pagination?.sizes ?? [];
+  viewOf(listed, defaultLimit).pagination?.sizes ?? [];
 
 test('a page offers the usual sizes, the default one and its own, in order', () => {
   const sizes = sizesOf(LISTED, 20);
   expect(sizes.map(({ label }) => label)).toEqual(['10', '20', '25', '30', '50', '100']);
   expect(sizes.filter(({ current }) => current).map(({ label }) => label)).toEqual(['30']);
-});
-
-test('another size starts at the first page', () => {
-  expect(sizesOf(LISTED)[0]?.href).toBe('/workspaces?limit=10&page=1');
-});
-
-test('a list at another path has the same links', () => {
-  expect(viewOf(LISTED, '/workspaces/w1/rooms').pagination).toMatchObject({
-    first: '/workspaces/w1/rooms?limit=30&page=1',
-    previous: '/workspaces/w1/rooms?limit=30&page=1',
-    next: '/workspaces/w1/rooms?limit=30&page=3',
-  });
 });
 
 test.each([
@@ -61,28 +42,6 @@ test('a page with more than a thousand items shows a thousand and a notice', () 
   const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
   expect(rows).toHaveLength(1_000);
   expect(notice?.text).toBe('The service sent 5,000 items at once. The first 1,000 are shown.');
-});
-
-test('a search result says which part of the list it covers', () => {
-  const search = { words: 'x', from: 1, origin: { limit: 25, page: 1 } };
-  const item = { name: 'x' };
-  const found = (more: object) =>
-    toSearchResultView(listAt('/workspaces'), { items: [item], before: 0, upTo: 137, ...more }, search);
-  expect(found({}).place).toBe('1 match for “x” in all 137 workspaces');
-  expect(found({})).not.toHaveProperty('notice');
-  expect(found({ items: [item, item], upTo: 2_000, nextFrom: 21 })).toMatchObject({
-    place: '2 matches for “x” in the first 2,000 workspaces',
-    notice: {
-      text: 'Searched the first 2,000 workspaces.',
-      action: { href: '/workspaces?find=x&from=21', label: 'Search further' },
-    },
-  });
-  expect(found({ items: [], before: 20_000, upTo: 20_137 }).empty).toBe(
-    'Nothing matches “x” in workspaces 20,001 to 20,137.',
-  );
-  const many = found({ items: Array.from({ length: 1_001 }, () => item), upTo: 5_000 });
-  expect(many.rows).toHaveLength(1_000);
-  expect(many.notice?.text).toBe('The first 1,000 of them are shown.');
 });
 
 /** The view of a page of workspaces. */

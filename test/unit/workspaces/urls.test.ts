@@ -48,8 +48,3 @@ test('a search has at most two hundred code units, and is never cut inside a cha
   expect(parseSearch({}, 25)).toBeNull();
   expect(parseSearch({ find: `x${'😀'.repeat(200)}` }, 25)?.words).toBe(`x${'😀'.repeat(99)}`);
 });
-
-test('a search keeps the page that it came from', () => {
-  expect(parseSearch({ find: 'a' }, 25)?.origin).toEqual({ limit: 25, page: 1 });
-  expect(parseSearch({ find: 'a', limit: '10', page: '3' }, 25)?.origin).toEqual({ limit: 10, page: 3 });
-});
