@@ -59,15 +59,6 @@ describe('changing the login', () => {
     expect(await connections()).toHaveLength(1);
   });
 
-  test('new connections use the new password', async () => {
-    await using own = await openSessionReader(urlOf('one'), SECONDS);
-    await redis.call('ACL', 'SETUSER', 'one', '>another');
-    await changeLogin(own.client, { username: 'one', password: 'another' });
-    await redis.call('ACL', 'SETUSER', 'one', `<${SECRETS.one}`);
-    await killAll();
-    await expect(untilServed(own.client)).resolves.toBeUndefined();
-  });
-
   test('where Redis refuses the new password nothing changes', async () => {
     await using own = await openSessionReader(urlOf('one'), SECONDS);
     const before = await connections();

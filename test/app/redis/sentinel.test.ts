@@ -63,14 +63,6 @@ test('a master that hung is not read when it returns and another one took its pl
   expect(await readBoth()).toEqual(['new', 'new']);
 });
 
-test('an idle connection leaves a hanging master once the Sentinels have replaced it', async () => {
-  await using client = await openSettled();
-  await whileMasterHangs(async (master) => {
-    await eventually(async () => client.status === 'ready' && client.stream.remotePort !== master.port);
-    expect(await client.set('key', 'value', 'EX', 60)).toBe('OK');
-  });
-});
-
 test('closing takes no longer than a command, though the master hangs', async () => {
   const client = await openSettled();
   await whileMasterHangs(async () => {

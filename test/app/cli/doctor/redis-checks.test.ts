@@ -42,10 +42,6 @@ test('a healthy Redis passes every check', async () => {
   for (const id of ids) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('a Redis without an append-only file is a warning', async () => {
-  expect((await findingAt(url, 'redis-persistence')).status).toBe('warning');
-});
-
 test.each([
   ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'It is full'],
   ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'It is a replica'],

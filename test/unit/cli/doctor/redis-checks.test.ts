@@ -22,22 +22,6 @@ test.each([
 });
 
 test.each([
-  [{ aof_enabled: '1' }, 'ok'],
-  [{ aof_enabled: '0' }, 'warning'],
-])('the persistence check of a Redis with %j is %s', (info, status) => {
-  expect(checkPersistence(toMaster(info)).status).toBe(status);
-});
-
-test.each([
-  ['single', { redis_mode: 'standalone' }, 'ok'],
-  ['single', { redis_mode: 'sentinel' }, 'problem'],
-  ['single', { redis_mode: 'cluster' }, 'problem'],
-  ['cluster', { redis_mode: 'cluster' }, 'ok'],
-] as const)('the role check of a REDIS_URL of kind %s and a server with %j is %s', (kind, info, status) => {
-  expect(checkRole(toMaster(info, kind)).status).toBe(status);
-});
-
-test.each([
   ["NOPERM this user has no permissions to run the 'getex' command", 'may not run GETEX'],
   [
     'NOPERM this user has no permissions to access one of the keys used as arguments',
