@@ -61,14 +61,6 @@ describe('a path', () => {
     },
   );
 
-  test.each(['', '/users/me', '/workspaces/a/rooms/b'])(
-    'outside the interface is a 404: "%s"',
-    async (path) => {
-      const res = await service.getApi(path, token);
-      expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
-    },
-  );
-
   test('takes HEAD as GET, without a body', async () => {
     const res = await request(service).head(WORKSPACES_PATH).set('authorization', `Bearer ${token}`);
     expect(res.status).toBe(200);

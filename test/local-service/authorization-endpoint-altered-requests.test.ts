@@ -14,7 +14,6 @@ import {
   DEMO,
   authorizationUrl,
   formTokenOf,
-  locationOf,
   openBrowser,
   signInAndAllow,
   type CookieBrowser,
@@ -112,24 +111,6 @@ describe('an authorization request', () => {
       if (client !== CLIENT_ID || redirectUri !== CALLBACK) expectPage(response, 400);
       else if (isValid(query)) expectPage(response, method === 'GET' ? 200 : 403);
       else expectRedirect(response, ANY_ERROR, states.length === 1 ? states[0] : undefined);
-    });
-  });
-
-  test('gets any state back unchanged with an error', async () => {
-    await forAll(100, fc.tuple(METHOD, altered(STATE)), async ([method, state]) => {
-      const response = await send(method, authorizationUrl({ scope: undefined, state }));
-      expectRedirect(response, 'invalid_request', state);
-    });
-  });
-
-  test('gets any state back unchanged with a code, and with a denial', async () => {
-    const browser = openBrowser(service);
-    await signInAndAllow(browser);
-    const step = fc.constantFrom('allow', 'deny');
-    await forAll(40, fc.tuple(step, altered(STATE)), async ([button, state]) => {
-      const url = authorizationUrl({ state });
-      const redirect = await browser.submit(url, await browser.get(url), button);
-      expect(new URL(locationOf(redirect)).searchParams.get('state') ?? '').toBe(state);
     });
   });
 });

@@ -9,7 +9,6 @@ import {
   NEW_TOKEN,
   TOKENS,
   outcomeOf,
-  tokenRefusal,
 } from '../support/local-service/expectations.ts';
 import { useLocalService, type LocalService } from '../support/local-service/fixture.ts';
 import { NO_CREDENTIALS, codeFields, refreshFields, type Fields } from '../support/local-service/requests.ts';
@@ -48,14 +47,6 @@ test('compatibility mode serves no other path below the endpoints', async () => 
   }
 });
 
-test('a JSON body counts as a form with the same fields', async () => {
-  const valid = codeFields(await compat.newCode());
-  expect(outcomeOf(await postJson({ ...valid, code: 5 }))).toEqual(INVALID_REQUEST);
-  expect(outcomeOf(await postJson([]))).toEqual(INVALID_REQUEST);
-  const res = await postJson({ ...valid, scope: ['ignored'], extra: { a: 1 } });
-  expect(outcomeOf(res)).toEqual(TOKENS);
-});
-
 test('null in a JSON body counts as absent', async () => {
   const valid = refreshFields((await compat.newTokens()).refresh_token);
   expect(outcomeOf(await postJson({ ...valid, redirect_uri: null }))).toEqual(NEW_TOKEN);
@@ -88,16 +79,6 @@ describe('HTTP Basic', () => {
     const code = await service.newCode({ client_id: clientId });
     const res = await service.exchange(code, NO_CREDENTIALS).auth(encode(clientId), encode(clientSecret));
     expect(outcomeOf(res)).toEqual(TOKENS);
-  });
-
-  test.each([
-    ['a wrong secret', 'Basic ZGVtby1hcHA6d3Jvbmc='],
-    ['broken percent-encoding', `Basic ${Buffer.from('%zz:%').toString('base64')}`],
-    ['another scheme', 'Bearer abc'],
-  ])('with %s is invalid_client, and the response offers HTTP Basic', async (_name, header) => {
-    const res = await compat.postToken(await newExchange()).set('authorization', header);
-    expect(outcomeOf(res)).toEqual(tokenRefusal('invalid_client'));
-    expect(res.get('www-authenticate')).toMatch(/^Basic /);
   });
 });
 

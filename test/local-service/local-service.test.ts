@@ -66,18 +66,6 @@ async function useEverything(): Promise<string[]> {
   return [code, access_token, refresh_token, refreshed.access_token, page?.next ?? '', cookie, unused];
 }
 
-test('codes and tokens issued before a restart work after it', async () => {
-  const before = await fixture.start();
-  const tokens = await before.newTokens();
-  const code = await before.newCode();
-  before.closeAllConnections();
-  before.close();
-  const again = await fixture.start();
-  expect((await again.getApi('/workspaces', tokens.access_token)).status).toBe(200);
-  expect((await again.refresh(tokens.refresh_token)).status).toBe(200);
-  expect((await again.exchange(code)).status).toBe(200);
-});
-
 test('two processes on one Redis share sign-ins', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { CLIENT_ID, CLIENT_SECRET } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
-import { INVALID_GRANT, apiRefusal, outcomeOf, tokenRefusal } from '../support/local-service/expectations.ts';
+import { INVALID_GRANT, apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { PKCE, VERIFIER, tokensOf } from '../support/local-service/requests.ts';
 
@@ -11,14 +10,6 @@ const { fixture, service } = useLocalService();
 const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
 
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
-
-test('the token endpoint refuses HTTP Basic and does not offer it', async () => {
-  const { refresh_token } = await service.newTokens();
-  const fields = { grant_type: 'refresh_token', refresh_token };
-  const res = await service.postToken(fields).auth(CLIENT_ID, CLIENT_SECRET);
-  expect(outcomeOf(res)).toEqual(tokenRefusal('invalid_client'));
-  expect(res.get('www-authenticate')).toBeUndefined();
-});
 
 test('of fifty exchanges of one code at once, one gets tokens', async () => {
   const code = await service.newCode();
@@ -70,16 +61,4 @@ test('a refresh does not revoke the access token before it, with or without rota
     expect((await server.refresh(refresh_token)).status).toBe(200);
     expect((await server.getApi('/workspaces', access_token)).status).toBe(200);
   }
-});
-
-test('with rotation, one of fifty refreshes at once succeeds, and its tokens work', async () => {
-  const { refresh_token } = await rotating.newTokens();
-  const second = await fixture.start({ rotateRefresh: true });
-  const responses = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => (index % 2 ? rotating : second).refresh(refresh_token)),
-  );
-  const [first, ...others] = responses.filter((res) => res.status === 200).map(tokensOf);
-  expect(others).toEqual([]);
-  expect((await rotating.getApi('/workspaces', first?.access_token)).status).toBe(200);
-  expect((await rotating.refresh(first?.refresh_token ?? '')).status).toBe(200);
 });
