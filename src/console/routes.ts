@@ -2,18 +2,16 @@ import { readFileSync } from 'node:fs';
 import { Router, type Request, type RequestHandler } from 'express';
 import { z } from 'zod';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
+import { PUBLIC_FOLDER } from '../http/static-assets.ts';
 import type { Render } from '../http/templates.ts';
 
-/** The first request that the console suggests: a list that every service has (docs/local-service.md, 4.4). */
-const PATH = '/api/public/v1/workspaces';
+/** Path of the first request that the console suggests, a list that every service has (docs/local-service.md, 4.4). */
+const EXAMPLE_PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Lies beside `src` and beside `dist`. */
-const PUBLIC = new URL('../../public/', import.meta.url);
-
 /**
- * The developer console, its guide and `/openapi.json`. They are the same for every user, because the browser itself sends the
- * API requests, through the gateway.
+ * Creates the router of the developer console, its guide and `/openapi.json`. They are the same for every user, because the
+ * browser itself sends the API requests, through the gateway.
  */
 export function createConsoleRouter(deps: {
   /** Lets only signed-in clients through. */
@@ -22,12 +20,12 @@ export function createConsoleRouter(deps: {
   readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
-  /** Of the session cookie. */
+  /** Name of the session cookie. */
   readonly cookieName: string;
 }): Router {
   const { signedIn, sessionEnd, render, publicOrigin, cookieName } = deps;
-  const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
-  const openapi = readFileSync(new URL('openapi.json', PUBLIC));
+  const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${EXAMPLE_PATH}?limit=10'`;
+  const openapi = readFileSync(new URL('openapi.json', PUBLIC_FOLDER));
   const code = readGuideCode();
   const problems = loadProblems(); // a rejection ends the process at startup
   const router = Router({ caseSensitive: true });
@@ -37,7 +35,13 @@ export function createConsoleRouter(deps: {
   });
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
-    const view = { title: 'Console', signedIn: true, section: 'console', path: PATH, methods: METHODS };
+    const view = {
+      title: 'Console',
+      signedIn: true,
+      section: 'console',
+      path: EXAMPLE_PATH,
+      methods: METHODS,
+    };
     res.type('html').send(render('console', { ...view, session: sessionEnd(req), cookieName, curl }));
   });
   router.get('/console/guide', async (req, res) => {
@@ -50,7 +54,7 @@ export function createConsoleRouter(deps: {
 
 /** Reads the code that the guide shows from the files that browsers load and tests run. */
 function readGuideCode() {
-  const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC), 'utf8').trimEnd();
+  const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC_FOLDER), 'utf8').trimEnd();
   return {
     fetchApi: read('fetch-api.js'),
     pages: read('pages.js'),
@@ -59,9 +63,9 @@ function readGuideCode() {
   };
 }
 
-/** The gateway's problems with the advice that the console gives. The guide imports the script that browsers load. */
+/** Reads the gateway's problems with the advice of the console, from the script that browsers load. */
 async function loadProblems() {
-  const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC).href);
+  const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC_FOLDER).href);
   const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);
   return Object.entries(GATEWAY_PROBLEMS).map(([problem, { status }]) => ({
     code: problem,

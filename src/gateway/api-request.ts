@@ -8,11 +8,11 @@ export interface ApiRequest extends LoggedRequest {
   slot: RequestSlot | null;
   /** Null until the request has a slot, and where it has no body. */
   body: RequestBody | null;
-  /** The upstream request that is in flight, or was the last. */
+  /** The upstream request in flight, or the last one. */
   upstream: { abort(): void } | null;
   /** Status of the service's response. */
   upstreamStatus: number | undefined;
-  /** Why the request got no response of the service, or only a part of one. */
+  /** The error of a request that got no response of the service, or only a part of one. */
   failure: unknown;
 }
 
@@ -52,7 +52,7 @@ export class Timing {
   service = 0;
   /** Whether the request has waited for a new token, and got it. */
   refreshed = false;
-  /** Whether it was sent a second time, with that token. */
+  /** Whether the request was sent a second time, with that token. */
   replayed = false;
   #partBeganAt: number;
 
@@ -68,7 +68,7 @@ export class Timing {
     this.#partBeganAt = now;
   }
 
-  /** Adds the time since the last measurement to no part. */
+  /** Leaves out the time since the last measurement. */
   skip(): void {
     this.#partBeganAt = performance.now();
   }
@@ -82,7 +82,7 @@ export class Timing {
   }
 }
 
-/** The texts of 0 to 100 ms. Formatting a fraction costs as much as the rest of the header. */
+/** Texts of 0 to 100 ms, in tenths. Formatting a fraction costs as much as the rest of the header. */
 const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
 
 function tenths(ms: number): string {

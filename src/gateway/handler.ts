@@ -35,8 +35,8 @@ export interface GatewayDeps {
 
 /**
  * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
- * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest` returns whether a request
- * came too late, after the start of a drain.
+ * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest` returns whether a
+ * request came too late, after the start of a drain.
  */
 export function createGateway(
   deps: GatewayDeps,
@@ -101,7 +101,7 @@ export function createGateway(
     request.failure = error;
     const { res, requestId } = request;
     if (error instanceof RequestAbortedError) {
-      abortResponse(res); // only the access log tells of it
+      abortResponse(res); // only the access log records it
       return;
     }
     const problem = toAppError(error);

@@ -32,10 +32,10 @@ const NEVER_FORWARDED = new Set([
   // Headers that send the request to another host or path:
   ...words('x-envoy-original-path x-host x-http-host-override x-rewrite-url'),
 ]);
-/** `Proxy` becomes `HTTP_PROXY` in a CGI program (httpoxy). */
+/** Further headers that are never forwarded. A CGI program would read `Proxy` as `HTTP_PROXY` (httpoxy). */
 const NEVER_FORWARDED_PATTERN = /^(?:proxy(?:-|$)|x-forwarded|x-original-|(?:x-)?ssl-client-|x-amzn-mtls-)/;
 
-/** docs/decisions/0016 has the reason for each. */
+/** Headers of the service that no client gets. docs/decisions/0016 has the reason for each. */
 const NEVER_RETURNED = new Set([
   ...words(HOP_BY_HOP),
   ...words('set-cookie set-cookie2'),
@@ -52,7 +52,7 @@ const NEVER_RETURNED = new Set([
     x-reproxy-url x-sendfile x-sendfile2
   `),
 ]);
-/** No other site may read our responses, whatever the service allows for its own. */
+/** Further headers that no client gets. No other site may read our responses, whatever the service allows. */
 const NEVER_RETURNED_PATTERN = /^access-control-|-cdn-cache-control$/;
 
 const isForwarded = createNameRule(
@@ -163,14 +163,16 @@ function isName(name: string, lowerCase: string): boolean {
   return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
 }
 
-/** Some servers read `_`, `.` and other marks as `-`. No such spelling gets past a rule. */
+/**
+ * Returns a name with `_`, `.` and other marks as `-`, because some servers read them so. No such spelling gets past a rule.
+ */
 function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');
 }
 
 /**
- * Caches the results of a rule, since most requests have the same few names. peek() leaves the order of use alone, which the
- * twenty names of a request would rewrite.
+ * Caches the results of a rule, because most requests have the same few names. Reads with peek(), because get() would reorder
+ * the cache for each of the twenty names of a request.
  */
 function createNameRule(rule: (plain: string, name: string) => boolean): (name: string) => boolean {
   const results = new LRUCache<string, boolean>({ max: 500 });
@@ -195,12 +197,12 @@ const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understa
  */
 const ELEMENT =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
-/** For a response without `Cache-Control` and `Expires`. */
+/** The `Cache-Control` of a response that comes without it and without `Expires`. */
 const DEFAULT_CACHE_CONTROL = 'private, no-cache';
-/** For a list that caches may read in two ways, one of which may be `no-store`. */
+/** The `Cache-Control` in place of a list that caches may read in two ways, one of which may be `no-store`. */
 const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
-/** A service sends few different fields. Parsing each again takes 4 % of a request's CPU time. */
+/** Results by field. A service sends few different ones, and parsing each again takes 4 % of a request's CPU time. */
 const cacheControls = new LRUCache<string, string>({ max: 64 });
 const varies = new LRUCache<string, string>({ max: 64 });
 

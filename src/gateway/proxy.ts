@@ -26,9 +26,9 @@ export interface ProxyDeps {
 }
 
 /**
- * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. After a 401
- * it refreshes the access token and repeats the request, once. It passes the 401 on if the body was too large to keep, or if the
- * token is unexpired and under 30 s old (token-provider.ts).
+ * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. After
+ * a 401 it refreshes the access token and repeats the request, once. It passes the 401 on if the body was too large to keep, or
+ * if the token is unexpired and under 30 s old (token-provider.ts).
  */
 export function proxyRequest(
   deps: ProxyDeps,
@@ -70,7 +70,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #body: Readable | Buffer | null;
   /** Null for the second try, whose 401 goes to the client. */
   readonly #session: Session | null;
-  /** undici's own timer starts again with each 1xx, and only once there is a connection. */
+  /** Limits the wait for the response. undici's own timer starts again with each 1xx, and only once there is a connection. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
@@ -141,7 +141,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     return !this.#isPaused;
   }
 
-  /** Sends the held 401 to the client after all where there is no new token, or no body to repeat the request with. */
+  /** Repeats the request with a new token. Without one, or without the body to repeat, sends the held 401 to the client. */
   async #refreshAndRepeat(session: Session): Promise<void> {
     const { tokens, fail } = this.#deps;
     const request = this.#request;
@@ -211,7 +211,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const { res } = this.#request;
     this.#state = 'body';
     if (!res.write(chunk)) {
-      // Until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
+      // Pause until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
       this.#isPaused = true;
       res.once('drain', () => this.#resume());
     }
@@ -245,7 +245,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#fail(toProblem(error));
   }
 
-  /** The client has disconnected. */
+  /** Aborts the request of a client that has disconnected. */
   abort(): void {
     this.#abortFor(new RequestAbortedError());
   }
@@ -276,7 +276,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Node 20 loses repeated headers where others have been set before. */
+/** Writes the head of a response. writeHead() of Node 20 loses repeated headers where others have been set before. */
 function writeHead(res: ServerResponse, status: number, headers: string[]): void {
   const before = res.getHeaderNames();
   if (before.length === 0) {

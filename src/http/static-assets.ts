@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { NextFunction, Request, Response } from 'express';
 
 /** `public` stands beside both `src` and `dist`. */
-const PUBLIC = fileURLToPath(new URL('../../public', import.meta.url));
+export const PUBLIC_FOLDER = new URL('../../public/', import.meta.url);
 const BASE = '/assets/';
 const VERSION = /^[0-9a-f]{16}\//;
 /** A year, without revalidation (RFC 9111 §5.2.2.1, RFC 8246). */
@@ -15,7 +15,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
  * Reads the styles, scripts and pictures of our pages: all files of a folder but hidden ones. Serves what it read, even if the
  * folder changes. Otherwise a URL that browsers cache could get the content of another version.
  */
-export function createAssets(folder = PUBLIC) {
+export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
   const files = readFiles(folder);
   const version = versionOf(files);
   return {

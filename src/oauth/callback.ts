@@ -51,7 +51,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
   };
 }
 
-/** Throws for an error response (RFC 6749 §4.1.2.1). Anyone can write it into a link, so the page shows only a plain code. */
+/** Throws for an error response (RFC 6749 §4.1.2.1). Any site can link to one, so the page shows only a plain code. */
 function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
   const error = query.get('error');
   if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
@@ -66,7 +66,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
   if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
 }
 
-/** The authorization code may be used up, so that only a new sign-in helps, whatever the cause. */
+/** Throws the error of a failed code exchange. Only a new sign-in helps, because the code may be used up. */
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {

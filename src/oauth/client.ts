@@ -56,10 +56,10 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Longer than any session. Added to the clock, it is still a valid time. */
+/** Longest lifetime of a token. It is longer than any session, and yields a valid time when added to the clock. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Larger than any real token response, and small enough that a hostile one can't exhaust memory. */
+/** Largest token response. No real one is larger, and a hostile one of this size can't exhaust memory. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Error codes of the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
@@ -97,7 +97,7 @@ export function createOAuthClient(options: {
   const redirectUri = `${options.publicOrigin}/auth/callback`;
   const sendTokenRequest = createTokenRequestSender(timeoutSeconds * 1_000);
 
-  /** Made for each request: openid-client has no headers for a single one, and the secret may have been reloaded. */
+  /** Makes the configuration of one request. openid-client has no headers for a single one, and the secret may be reloaded. */
   const configure = (fetchToken?: openid.CustomFetch) => {
     const configuration = new openid.Configuration(
       {

@@ -14,7 +14,7 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
       throw new AppError('cross_site_request');
     const read = cookie.read(req.headers.cookie);
     // End the session before clearing the cookie: while Redis is down, the response is 503 and the user is still signed in.
-    const hadSession = read !== null && (await store.end(read.id).catch(stillSignedIn));
+    const hadSession = read !== null && (await store.end(read.id).catch(throwStillSignedIn));
     if (read !== null && hadSession) sessionEvents.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());
     res.set('Clear-Site-Data', '"cache", "storage"');
@@ -23,14 +23,16 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
   };
 }
 
-/** Says that the user is still signed in. Otherwise users might leave a shared computer believing that they are not. */
-function stillSignedIn(error: unknown): never {
+/**
+ * Throws an error that says that the user is still signed in. Otherwise users might leave a shared computer without knowing.
+ */
+function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
   const detail = 'You are not signed out yet. Use the Sign out button again in a moment.';
   throw new StoreUnavailableError(error, detail);
 }
 
-/** Refuses other methods with 405: signing out is no safe request, so a link or an image must not do it (RFC 9110 §9.2.1). */
+/** Refuses other methods with 405. Signing out is not safe (RFC 9110 §9.2.1), so a link or an image must not do it. */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
   const detail = 'You have not been signed out. Use the Sign out button at the top of a page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));

@@ -15,13 +15,13 @@ const WINDOW_MS = 600_000;
 /** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of it counts as one address. */
 const IPV6_PREFIX = 48;
 /** Above this fraction of its limit, an address has many sign-ins. */
-const MANY = 1 / 4;
+const MANY_SIGN_INS_PART = 1 / 4;
 /**
- * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too. During an outage, both must fit into the
- * two seconds within which the 503 is due.
+ * Longest wait for a count in Redis, in ms. The sign-in waits for Redis again afterwards. During an outage, both must fit into
+ * the two seconds within which the 503 is due.
  */
 const REDIS_TIMEOUT_MS = 200;
-/** Each takes 150 bytes. */
+/** Most keys that a process counts. Each takes 150 bytes. */
 const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
@@ -75,7 +75,7 @@ export function createSignInLimit(deps: {
 /** Whether the address of a request within the limit has started many sign-ins. Never true without a limit. */
 export function hasManySignIns(req: Request): boolean {
   const { rateLimit: counted } = req as CountedRequest;
-  return counted !== undefined && counted.used > counted.limit * MANY;
+  return counted !== undefined && counted.used > counted.limit * MANY_SIGN_INS_PART;
 }
 
 /**

@@ -24,7 +24,7 @@ export interface AuthDeps extends SessionServices, Pick<OAuthServices, 'oauth' |
   readonly now: () => number;
 }
 
-/** `/auth/*`. `readSession` puts the session on the request where an endpoint needs it. */
+/** Creates the router of `/auth/*`. `readSession` puts the session on the request where an endpoint needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
   router.get('/login', refuseEmbedding, createSignInLimit(deps), createLogin(deps));

@@ -35,7 +35,7 @@ export function toStandardResponse({ status, text }: TokenResponse): Response {
   });
 }
 
-/** An invalid lifetime counts as missing: tokens that may not come again are not discarded for it. */
+/** Returns a lifetime in seconds. An invalid one counts as missing, because the service may not issue the tokens again. */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
   const isValid = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;

@@ -17,7 +17,7 @@ export function createSessionStatus(deps: AuthDeps): RequestHandler {
 
 /**
  * `POST /auth/session`: extends the idle time, as any use of the session does, and responds like GET. A page sends it when the
- * user asks to stay signed in. It never extends SESSION_MAX_SECONDS. Same-site check as for unsafe API requests.
+ * user asks to stay signed in. It never extends SESSION_MAX_SECONDS. It has the cross-site check of unsafe API requests.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;

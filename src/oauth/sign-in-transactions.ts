@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fromStore, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 
-/** How long a user may take at the service's pages. */
+/** How long a user may take at the service's pages, in seconds. */
 const TRANSACTION_SECONDS = 600;
 
 const transactionSchema = z.object({

@@ -49,12 +49,12 @@ interface ServiceResponse {
 }
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** How long a page that is ready waits for its item. */
+/** How long a page that is ready waits for its item, in ms. */
 const ITEM_EXTRA_MS = 1_000;
 
-/** A cursor has to fit into the head of a request, beside everything else. */
+/** Longest cursor. It has to fit into the head of a request, beside everything else. */
 const MAX_CURSOR_LENGTH = 8_192;
-/** A hundred times the largest limit. Processing more would block the event loop. */
+/** Most items of one page, a hundred times the largest limit. Processing more would block the event loop. */
 const MAX_ITEMS = 10_000;
 
 const pageSchema = z.object({
@@ -79,7 +79,7 @@ export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
-  /** For one whole response, so that a body that trickles in times out as well. */
+  /** Longest time for one whole response. A body that trickles in times out as well. */
   readonly timeoutSeconds: number;
   /** Null while metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;
@@ -118,8 +118,8 @@ export function createApiClient(deps: {
   };
 
   /**
-   * Sends a GET. After a 401 it refreshes the token and repeats the GET. It does so once, because a service that refuses a fresh
-   * token has another problem.
+   * Sends a GET. After a 401 it refreshes the token and repeats the GET. It does so once, because a service that refuses a
+   * fresh token has another problem.
    */
   const get = async (request: PageRequest, query = ''): Promise<ServiceResponse> => {
     const { session, context } = request;
@@ -140,8 +140,8 @@ export function createApiClient(deps: {
 
   return {
     /**
-     * Reads pages of one list, one request each, with the session as it is then. Rejects with SessionEndedError once the session
-     * has ended.
+     * Returns a function that reads pages of one list, one request each. It reads the session again for each later page, and
+     * rejects with SessionEndedError once the session has ended.
      */
     createReadPage(list: ListRequest): ReadPage {
       let isFirst = true;
@@ -173,7 +173,7 @@ export function createApiClient(deps: {
   };
 }
 
-/** Aborts when the client of a response disconnects, or has disconnected before. */
+/** Returns a signal that aborts when the client of a response disconnects, or has disconnected before. */
 export function abortSignalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   res.once('close', () => controller.abort());
@@ -182,8 +182,8 @@ export function abortSignalOf(res: ServerResponse): AbortSignal {
 }
 
 /**
- * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out. A
- * token refresh heeds no signal.
+ * Awaits a promise, but rejects at once on abort. undici observes its signal only when a connection is free, so a queued
+ * request would never time out. A token refresh observes no signal.
  */
 async function unlessAborted<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
@@ -211,7 +211,7 @@ function toServicePage(body: Buffer | null): ServicePage {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Refuses bytes that are not UTF-8 (RFC 8259 §8.1): replacement characters would change items. */
+/** Parses a body. Refuses bytes that are not UTF-8 (RFC 8259 §8.1), because replacement characters would change items. */
 function parseBody(body: Buffer): { readonly text: string; readonly json: unknown } {
   try {
     const text = utf8.decode(body);

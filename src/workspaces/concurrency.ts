@@ -6,9 +6,9 @@ import { abortSignalOf } from './api-client.ts';
 
 /** Most requests of one kind that may be in flight in this process. */
 export interface PageLimits {
-  /** Of one session. */
+  /** Most requests of one session. */
   readonly perSession: number;
-  /** Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
+  /** Most requests of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
   readonly total?: number;
 }
 

@@ -59,8 +59,10 @@ export function createCursors(deps: {
   const read = async (list: ListName): Promise<readonly PageStart[]> => {
     const key = keyOf(list.sessionId, toHash(list));
     const encrypted = await fromStore(redis.get(key));
-    const opened = encrypted === null ? null : encryption.decrypt(encrypted, list.sessionId, key);
-    return opened === null ? [] : (z.array(pageStartSchema).safeParse(JSON.parse(opened.text)).data ?? []);
+    const decrypted = encrypted === null ? null : encryption.decrypt(encrypted, list.sessionId, key);
+    return decrypted === null
+      ? []
+      : (z.array(pageStartSchema).safeParse(JSON.parse(decrypted.text)).data ?? []);
   };
 
   /** Stores the starts of a list. Returns the hash of the least recently used list where the session has too many. */
@@ -75,7 +77,7 @@ export function createCursors(deps: {
   return {
     /**
      * The last known start at or before a page; null where only the first page can be requested. Rejects with a
-     * StoreUnavailableError while Redis is away.
+     * StoreUnavailableError while Redis is unavailable.
      */
     async nearest(list: ListName, page: number): Promise<PageStart | null> {
       if (page <= 1) return null;
@@ -83,7 +85,7 @@ export function createCursors(deps: {
       return earlier.toSorted((a, b) => b.page - a.page)[0] ?? null;
     },
 
-    /** Adds starts, in page order. Never rejects: without them, later requests read more pages. */
+    /** Adds starts, in page order. Never rejects, because without them later requests only read more pages. */
     async add(list: ListName, found: readonly PageStart[]): Promise<void> {
       const last = found.at(-1);
       if (last === undefined) return;
@@ -104,7 +106,7 @@ export function createCursors(deps: {
   };
 }
 
-/** The starts nearest to a page that fit into the limit: people turn to neighbouring pages. */
+/** Returns the starts nearest to a page that fit into the limit, because users turn to neighbouring pages. */
 function keepNearest(starts: readonly PageStart[], page: number): PageStart[] {
   const kept: PageStart[] = [];
   let bytes = 0;

@@ -59,14 +59,14 @@ const MAX_JSON_VALUES = 1_000;
  */
 const MAX_ON_PAGE = 1_000_000;
 
-/** The items of a page. They share the limit of its texts. */
+/** Returns the views of the items of a page. They share the limit of its texts. */
 export function toItemViews(items: readonly unknown[]): ItemView[] {
   return items.map((item) => toItemView(item, MAX_ON_PAGE / items.length));
 }
 
 /**
- * The service promises nothing about its items. Missing fields and those of another type are left out, and unknown fields
- * become details. `most` limits name, description and details together, in UTF-16 code units.
+ * Returns the view of an item. The service promises nothing about its items. Missing fields and those of another type are left
+ * out, and unknown fields become details. `most` limits name, description and details together, in UTF-16 code units.
  */
 export function toItemView(item: unknown, most = Infinity): ItemView {
   const fields = toFields(item);
@@ -124,8 +124,8 @@ function toFlags(fields: Fields): (Flag & { readonly field: string })[] {
 }
 
 /**
- * The fields of an item that are not `shown` elsewhere. Objects become one detail for each member, and deeper values JSON. `most`
- * limits the characters.
+ * Returns the fields of an item that are not `shown` elsewhere. Objects become one detail for each member, and deeper values
+ * JSON. `most` limits the characters.
  */
 function toDetails(
   item: Fields,
@@ -160,7 +160,7 @@ function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
   }
 }
 
-/** A person with a name is one detail, and so is an empty object. */
+/** Whether each member of a value becomes a detail. A person with a name is one detail, and so is an empty object. */
 function hasOwnDetails(value: unknown): value is Fields {
   return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
 }
@@ -193,7 +193,8 @@ function toText(value: unknown): string {
 }
 
 /**
- * The start of a value as JSON. Stops early, because a whole value may be large or nested deeply enough to overflow the stack.
+ * Returns the start of a value as JSON. Stops early, because a value may be large, or nested deeply enough to overflow the
+ * stack.
  */
 function toJson(value: unknown): string {
   let left = MAX_JSON_VALUES;
@@ -209,7 +210,7 @@ function toJson(value: unknown): string {
   }
 }
 
-/** `companyId` becomes `Company id`. */
+/** Returns the name of a field in words: `companyId` becomes `Company id`. */
 function toLabel(key: string): string {
   const name = shorten(key, MAX_LABEL);
   if (!isVisible(name)) return '(no name)';
@@ -225,7 +226,7 @@ function toPersonName({ firstName, lastName }: Fields): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** A link with another scheme could run a script or send data unencrypted. */
+/** Whether a text is an https URL. A link with another scheme could run a script or send data unencrypted. */
 function isHttpsUrl(text: string): boolean {
   return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
 }

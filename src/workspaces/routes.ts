@@ -36,9 +36,9 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
   readonly pageSize: number;
 };
 
-const INSIDE = `${WORKSPACES.path}/:id{/:kind}` as const;
+const ITEMS_PATH = `${WORKSPACES.path}/:id{/:kind}` as const;
 
-/** The workspace browser. Passes every failure on, SessionEndedError included. */
+/** Creates the router of the workspace browser. Passes on every failure, SessionEndedError included. */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const { api, paging, searchItems, render, signedIn, sessionEnd, currentSession } = deps;
   const { kinds, pageSize } = deps;
@@ -51,8 +51,8 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     next();
   };
 
-  router.all([WORKSPACES.path, INSIDE], frameErrorPages, signedIn);
-  router.get([WORKSPACES.path, INSIDE], limitPages(deps.pageLimits, currentSession));
+  router.all([WORKSPACES.path, ITEMS_PATH], frameErrorPages, signedIn);
+  router.get([WORKSPACES.path, ITEMS_PATH], limitPages(deps.pageLimits, currentSession));
 
   router.get(WORKSPACES.path, async (req, res) => {
     const request = toPageRequest(req, res, WORKSPACES.servicePath);
@@ -65,7 +65,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     res.type('html').send(render('workspaces', { ...view, session: sessionEnd(req) }));
   });
 
-  router.get(INSIDE, async (req, res, next) => {
+  router.get(ITEMS_PATH, async (req, res, next) => {
     const place = toPlace(req);
     if (place === null) {
       next();

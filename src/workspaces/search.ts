@@ -14,12 +14,12 @@ export interface SearchResult {
 
 /** The largest page that the service gives, so that a search takes few requests. */
 const SEARCH_LIMIT = 100;
-/** A search ends with the page that reaches this number. */
+/** A search ends with the page that reaches this number of matches. */
 const ENOUGH_ITEMS = 100;
 
 /**
- * Searches a list for words by reading its pages, because the service has no search. Starts at page `from`, in pages of 100
- * items. Ends with enough items or at the limits of `seek`, and rejects as that does.
+ * Returns a function that searches a list for words by reading its pages, because the service has no search. It starts at page
+ * `from`, in pages of 100 items. It ends with enough items or at the limits of `seek`, and rejects as that does.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {
@@ -42,7 +42,7 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   };
 }
 
-/** Whether each of the words occurs in what a page shows of an item. No words match every item. */
+/** Returns a check whether each of the words occurs in what a page shows of an item. No words match every item. */
 export function createMatcher(words: string): (row: ItemView) => boolean {
   const parts = foldText(words)
     .split(/\s+/)

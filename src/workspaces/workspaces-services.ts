@@ -18,7 +18,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 const waitWithTimer: Wait = async (ms, signal) => delay(ms, undefined, { signal });
 
-/** What pages and exports read from the service, over one API client. */
+/** Creates what pages and exports need to read from the service, over one API client. */
 export function createWorkspaces(options: WorkspacesOptions) {
   const { connections, now, wait = waitWithTimer } = options;
   const api = createApiClient(options);
@@ -33,8 +33,8 @@ export function createWorkspaces(options: WorkspacesOptions) {
 }
 
 /**
- * A page has at most two requests to the service in flight. So one session takes at most a quarter of the connections, and all
- * sessions together take them all. No user loads more than 16 tabs at once.
+ * Returns the limits of pages. A page has at most two requests to the service in flight. So one session takes at most a quarter
+ * of the connections, and all sessions together take them all. No user loads more than 16 tabs at once.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

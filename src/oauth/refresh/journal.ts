@@ -8,7 +8,7 @@ import type { HeldLock } from './lock.ts';
 
 /** How often the process of an open entry writes a heartbeat. */
 const HEARTBEAT_MS = 1_000;
-/** Without a heartbeat for this long, the process is dead: reconnecting to Redis takes a running one 1.25 s at most. */
+/** A process without a heartbeat for this long (ms) is dead. A running one reconnects to Redis within 1.25 s. */
 const DEAD_AFTER_MS = 2 * HEARTBEAT_MS + 1_500;
 const POLL_MS = 100;
 
@@ -131,7 +131,7 @@ export function attemptFields(earlier: JournalEntry | null) {
   return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
 }
 
-/** Null where the value is no entry of this version. */
+/** Parses an entry; null where the value is no entry of this version. */
 function parseEntry(text: string | null): JournalEntry | null {
   try {
     return entrySchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;
@@ -140,7 +140,7 @@ function parseEntry(text: string | null): JournalEntry | null {
   }
 }
 
-/** Includes the session id, a secret, so that the hash reveals nothing about the grant. */
+/** Hashes a grant together with the session id, a secret, so that the hash reveals nothing about the grant. */
 function hashGrant({ id, record }: Session): string {
   return createHash('sha256')
     .update(`${id} ${JSON.stringify(record.grant)}`)

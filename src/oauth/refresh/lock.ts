@@ -86,8 +86,11 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
         return holder === COOLING ? { state: 'cooling', ms: Math.max(0, leftMs) } : { state: 'taken' };
 
       let confirmedAt = -Infinity;
-      /** Counts from before the command was sent: Redis may have extended the lock as early as that. */
-      const confirmedBy = async (send: () => Promise<unknown>) => {
+      /**
+       * Records that Redis confirmed the lock. Redis may have extended it as early as the command was sent, so that time
+       * counts.
+       */
+      const sendAndConfirm = async (send: () => Promise<unknown>) => {
         const sentAt = performance.now();
         const isHeld = (await send()) === 1;
         if (isHeld) confirmedAt = Math.max(confirmedAt, sentAt);
@@ -95,7 +98,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
       };
       const extending = setInterval(() => {
         // A lock that Redis has lost can't be recovered. Then the compare-and-set alone protects the record.
-        confirmedBy(async () => redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
+        sendAndConfirm(async () => redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();
 
@@ -105,7 +108,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
       };
       const lock: HeldLock = {
         setIfHeld: async (beside, value, seconds) =>
-          confirmedBy(async () =>
+          sendAndConfirm(async () =>
             fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds)),
           ),
         isFresh: () => performance.now() - confirmedAt < LOCK_MS / 2,

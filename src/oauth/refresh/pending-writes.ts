@@ -39,7 +39,7 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
     }
   };
 
-  /** Resolves with whether Redis has the outcome. */
+  /** Retries a write. Resolves with whether Redis has the outcome. */
   const keepTrying = async (before: Session, record: SessionRecord): Promise<boolean> => {
     const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
@@ -58,8 +58,8 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
 
   return {
     /**
-     * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError, and
-     * the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
+     * Replaces the record of `before`, and resolves with the grant that stands now. Rejects with SessionEndedError, and drops
+     * the late tokens. Or rejects with StoreUnavailableError, and retries in the background.
      */
     async write(before: Session, record: SessionRecord): Promise<Grant> {
       try {
@@ -82,7 +82,7 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       return pending === undefined ? null : compareAndSet(pending.before, pending.record);
     },
 
-    /** Null where no write of the session is pending. Otherwise resolves at its end: whether Redis has the outcome. */
+    /** Waits for the pending write of a session; null where there is none. Resolves with whether Redis has the outcome. */
     outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
 
     /** Retries for some more seconds, then gives up. Resolves when no write is pending. */

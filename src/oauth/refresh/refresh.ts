@@ -25,7 +25,7 @@ export interface RefreshOptions extends PendingWritesOptions {
 export interface RefreshTask {
   readonly id: string;
   readonly stale: StaleToken;
-  /** That of the request that starts the refresh, for the log. */
+  /** Context of the request that starts the refresh, for the log. */
   readonly context: RequestContext | undefined;
 }
 
@@ -99,7 +99,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Null where another process holds the lock, or ours was lost. */
+  /** Tries to refresh once. Resolves with null where another process holds the lock, or ours was lost. */
   const tryRefresh = async (task: RefreshTask): Promise<RefreshResult | null> => {
     const pending = await pendingWrites.retry(task.id);
     if (pending !== null && isUsable(pending, task)) return { grant: pending, sentRequest: false };
@@ -125,7 +125,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Null where the lock was lost before the token request was sent. */
+  /** Requests a new grant and stores it. Resolves with null where the lock was lost before the token request was sent. */
   const refreshSession = async (session: Session, task: LockedTask): Promise<Grant | null> => {
     const { grant: before, refreshedAt = -Infinity } = session.record;
     if (before.refreshToken === undefined) {
@@ -231,7 +231,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     else void outcome.then((isStored) => (isStored ? finish(task) : abandon(task)));
   };
 
-  /** Runs in the background. Where a step fails, its key expires by itself. */
+  /** Runs the steps in the background. Where one fails, its key expires by itself. */
   const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
     const run = async () => {
       for (const step of steps)

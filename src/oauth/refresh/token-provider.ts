@@ -22,7 +22,7 @@ export type TokenProvider = ReturnType<typeof createTokenProvider>;
 /** The service may respond 401 to every token. That costs each session at most one token request in this time. */
 const MIN_AGE_OF_REFUSED_MS = 30_000;
 
-/** Adds to a request's context what became of the token, for the access log. */
+/** Records in a request's context how it used the token, for the access log. */
 function recordTokenUse(context: RequestContext | undefined, use: TokenUse): void {
   if (context !== undefined) context.token = use;
 }

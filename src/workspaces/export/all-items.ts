@@ -6,8 +6,8 @@ import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
 import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
 
 /**
- * All items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the page
- * before. Throws an AppError or the signal's reason; after that the items are incomplete.
+ * Reads all items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the
+ * page before. Throws an AppError or the signal's reason; after that the items are incomplete.
  */
 export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
@@ -16,15 +16,17 @@ export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 /** The largest page that the service gives (docs/local-service.md, 2). */
 const LIMIT = 100;
-/** One million items. A longer list does not end. */
+/** Most requests of one export, for one million items. A longer list does not end. */
 const MAX_REQUESTS = 10_000;
-/** Passes in a row that end at an expired cursor without a new item. */
+/** Most passes in a row that end at an expired cursor without a new item. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
-/** Load balancers close a connection that is silent for two minutes (docs/operations.md). */
+/**
+ * Longest wait between retries, in ms. Load balancers close a connection that is silent for two minutes (docs/operations.md).
+ */
 const MAX_WAIT_MS = 100_000;
 
-/** `wait` passes the time before a request is repeated. */
+/** Creates the function that reads all items of a list. `wait` passes the time before it repeats a request. */
 export function createReadAllItems(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
   readonly wait: Wait;
@@ -119,8 +121,8 @@ function toChangedList(): Error {
 }
 
 /**
- * Repeats a task after a temporary failure: a rate limit, the token endpoint or Redis away. Waits as long as `Retry-After`
- * says. Gives up after ten tries or 100 s of waiting.
+ * Repeats a task after a temporary failure: a rate limit, or an outage of the token endpoint or Redis. Waits as long as
+ * `Retry-After` says. Gives up after ten tries or 100 s of waiting.
  */
 async function withRetries<T>(task: () => Promise<T>, wait: Wait, signal: AbortSignal): Promise<T> {
   for (let tries = 1, waitedMs = 0; ; tries += 1) {
@@ -135,7 +137,7 @@ async function withRetries<T>(task: () => Promise<T>, wait: Wait, signal: AbortS
   }
 }
 
-/** Infinity for an error that is not temporary. */
+/** Returns the wait before a retry, in ms; Infinity for an error that is not temporary. */
 function retryAfterMs(error: unknown): number {
   if (!(error instanceof AppError) || error.status !== 503) return Infinity;
   return (error.retryAfterSeconds ?? Infinity) * 1_000;

@@ -5,14 +5,14 @@ import type { ExportFormat } from './stream.ts';
 
 const FIRST_COLUMNS = ['id', 'name', 'title'];
 const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
-/** The limit of spreadsheets. */
+/** Most columns of a spreadsheet. */
 const MAX_COLUMNS = 16_384;
 /** Cells to write before the event loop serves other requests. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**
  * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name. The fields of the
- * first items are the columns; later fields are left out (docs/decisions/0024).
+ * first page are the columns, and later fields are left out (docs/decisions/0024).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',
@@ -65,13 +65,13 @@ function toFields(item: string): ReadonlyMap<string, string> {
   throw notTabular('an item has no fields');
 }
 
-/** Leaves numbers as they are, because a minus sign begins no formula there. */
+/** Returns the text of a cell. A number stays as it is, because its minus sign begins no formula. */
 function toCell(value: string | undefined): string {
   if (value === undefined || isNumber(value)) return value ?? '';
   return neutraliseFormulas(isString(value) ? readString(value) : value);
 }
 
-/** Only the log shows `reason`. */
+/** Returns the error of a list that does not fit into a table. Only the log shows `reason`. */
 function notTabular(reason: string): AppError {
   return new AppError('list_not_tabular', { cause: new Error(reason) });
 }

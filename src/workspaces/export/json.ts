@@ -1,6 +1,6 @@
 import type { ExportFormat } from './stream.ts';
 
-/** One item a line, as the service sent it. */
+/** NDJSON: one item a line, as the service sent it. */
 export const NDJSON: ExportFormat = {
   extension: 'ndjson',
   contentType: 'application/x-ndjson',
@@ -18,7 +18,9 @@ export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
-/** Returns the members of an object by name, each value as it is written. Of a repeated name it keeps the last, as JSON.parse(). */
+/**
+ * Returns the members of an object by name, each value as it is written. Of a repeated name it keeps the last, as JSON.parse().
+ */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
   const parts = partsOf(object);
@@ -42,7 +44,7 @@ export function readString(text: string): string {
   return JSON.parse(text) as string;
 }
 
-/** Removes line breaks and the indentation behind them. Strings contain none: JSON escapes theirs. */
+/** Removes line breaks and the indentation behind them. Strings contain none, because JSON escapes them. */
 export function toOneLine(value: string): string {
   return value.replaceAll(/[\n\r][ \t\n\r]*/g, '');
 }

@@ -18,7 +18,7 @@ interface ExportedList {
   readonly name: string;
 }
 
-/** Exports of all lists. Passes failures before the first byte on, SessionEndedError included. */
+/** Creates the router of all exports. Passes on each failure before the first byte, SessionEndedError included. */
 export function createExportsRouter(deps: {
   readonly readAllItems: ReadAllItems;
   /** Lets only signed-in clients through. */
@@ -85,7 +85,7 @@ function frameErrorPages(res: Response, list: ListPaths): void {
     section: 'workspaces',
     ...(isInside && { backLink: { href: list.path, label: 'Back to the list' } }),
   });
-  // Sign-in returns to the list: returning to a download would leave the tab at the service.
+  // Sign-in returns to the list, because a download would leave the tab at the service.
   setReturnPath(res, list.path);
 }
 
