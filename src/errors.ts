@@ -280,15 +280,6 @@ export class AppError extends Error {
   }
 }
 
-/** Redis is unreachable, full or too slow. The session and its cookie are kept. */
-export class StoreUnavailableError extends AppError {
-  override readonly name = 'StoreUnavailableError';
-
-  constructor(cause: unknown, detail?: string) {
-    super('session_store_unavailable', { detail, cause });
-  }
-}
-
 /** The session, or the grant behind it, has ended. Only a new sign-in helps. */
 export class SessionEndedError extends AppError {
   override readonly name = 'SessionEndedError';

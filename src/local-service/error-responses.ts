@@ -1,7 +1,8 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { PROBLEMS, StoreUnavailableError } from '../errors.ts';
+import { PROBLEMS } from '../errors.ts';
 import { requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
+import { StoreUnavailableError } from '../redis/client.ts';
 import type { Pages } from './pages.ts';
 import { LARGEST_BODY } from './request-parameters.ts';
 

@@ -1,7 +1,8 @@
 import type { RequestHandler } from 'express';
-import { AppError, StoreUnavailableError } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { requestContext } from '../http/request-context.ts';
 import { passesCrossSiteCheck } from '../http/cross-site.ts';
+import { StoreUnavailableError } from '../redis/client.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { once, type EventEmitter } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisTarget } from '../config/redis-url.ts';
-import { StartupError, StoreUnavailableError } from '../errors.ts';
+import { AppError, StartupError } from '../errors.ts';
 import { toLoggedMessage, type Logger } from '../observability/logger.ts';
 import { LOGIN, useLogin, type RedisLogin } from './login.ts';
 import { connectThroughSentinels } from './sentinel.ts';
@@ -36,6 +36,15 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   });
   client.once(CLOSING, () => (isLost = true)); // errors of a closing connection are expected
   return client;
+}
+
+/** Redis is unreachable, full or too slow. The session and its cookie are kept. */
+export class StoreUnavailableError extends AppError {
+  override readonly name = 'StoreUnavailableError';
+
+  constructor(cause: unknown, detail?: string) {
+    super('session_store_unavailable', { detail, cause });
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import { Cluster, type Command } from 'ioredis';
-import { StoreUnavailableError } from '../errors.ts';
-import { fromStore, type RedisClient } from './client.ts';
+import { StoreUnavailableError, fromStore, type RedisClient } from './client.ts';
 
 /**
  * Reads the value of a session's key and restarts its time to live; null where there is no value. Rejects with

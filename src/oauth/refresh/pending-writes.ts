@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SessionEndedError, StoreUnavailableError } from '../../errors.ts';
+import { SessionEndedError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { StoreUnavailableError } from '../../redis/client.ts';
 import { isSameGrant, type Grant, type Session, type SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
 

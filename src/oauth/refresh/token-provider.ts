@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '../../errors.ts';
 import type { RequestContext, TokenUse } from '../../http/request-context.ts';
+import { StoreUnavailableError } from '../../redis/client.ts';
 import { isNewer, type Grant, type Session, type SessionRecord } from '../../session/record.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { RefreshTrigger } from '../metrics.ts';

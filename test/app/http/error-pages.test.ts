@@ -5,8 +5,9 @@ import { expect, test } from '@jest/globals';
 import express, { type RequestHandler } from 'express';
 import request from 'supertest';
 import { createErrorPages, pageNotFound } from '../../../src/http/error-pages.ts';
-import { AppError, StoreUnavailableError } from '../../../src/errors.ts';
+import { AppError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
+import { StoreUnavailableError } from '../../../src/redis/client.ts';
 import { render } from '../../support/render.ts';
 
 /** An app whose pages do what `page` does, and the lines that it logs. */

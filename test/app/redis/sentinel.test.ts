@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
-import { StoreUnavailableError } from '../../../src/errors.ts';
 import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
-import { closeRedis } from '../../../src/redis/client.ts';
+import { StoreUnavailableError, closeRedis } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { StoreUnavailableError } from '../../../src/errors.ts';
-import { closeRedis } from '../../../src/redis/client.ts';
+import { StoreUnavailableError, closeRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { RedisTimeoutError } from '../../../src/redis/watchdog.ts';
 import { eventually } from '../../support/eventually.ts';

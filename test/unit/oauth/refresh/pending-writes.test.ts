@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { StoreUnavailableError } from '../../../../src/errors.ts';
+import { StoreUnavailableError } from '../../../../src/redis/client.ts';
 import { createPendingWrites } from '../../../../src/oauth/refresh/pending-writes.ts';
 import { createLog } from '../../../../src/observability/logger.ts';
 import type { Session } from '../../../../src/session/record.ts';

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { SessionEndedError, StoreUnavailableError, type AppError } from '../../../../src/errors.ts';
+import { SessionEndedError, type AppError } from '../../../../src/errors.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
 import type { Session } from '../../../../src/session/record.ts';
 import type { ReadPage } from '../../../../src/workspaces/api-client.ts';
 import { createItemTracker, createReadAllItems } from '../../../../src/workspaces/export/all-items.ts';
+import { StoreUnavailableError } from '../../../../src/redis/client.ts';
 import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, times } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
