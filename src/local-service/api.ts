@@ -6,7 +6,7 @@ import { queryParameters } from './request-parameters.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
 import type { SeedWorkspaces, Workspace } from './seed/workspaces.ts';
 
-/** The version is part of every path (interface, section 9). */
+/** Prefix of every path of the API, with its version (interface, section 9). */
 export const API_PATH = '/api/public/v1';
 
 /**

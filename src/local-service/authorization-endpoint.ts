@@ -17,7 +17,7 @@ import type { OAuthStore } from './oauth-store.ts';
 import type { Pages } from './pages.ts';
 import { formFields, hasRepeatedName, rawQuery, readForm } from './request-parameters.ts';
 
-/** The trailing slash belongs to it (interface 4.1). */
+/** Path of the authorization endpoint, with its trailing slash (interface 4.1). */
 export const AUTHORIZATION_PATH = '/api/public/v1/authorization/oauth2/';
 
 interface AuthorizationParts {
@@ -29,7 +29,7 @@ interface AuthorizationParts {
 
 /**
  * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the same
- * address with its query, so that every step checks the whole request again and no state is kept between the steps.
+ * address with its query. So every step checks the whole request again, and the service keeps no state between the steps.
  */
 export function authorizationEndpoint(parts: AuthorizationParts, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -99,7 +99,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
   };
 }
 
-/** The address of this request's forms, which also shows the next one. */
+/** Returns the address to which this request's forms post, and at which the next form is. */
 function addressOf(req: Request): string {
   return `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
 }

@@ -4,9 +4,9 @@ import { hasRepeatedName, parseParameters } from './request-parameters.ts';
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  /** In the encoding of the request. */
+  /** The `state`, in the encoding of the request. */
   readonly rawState?: string;
-  /** S256 (RFC 7636 §4.2). */
+  /** The S256 challenge (RFC 7636 §4.2). */
   readonly codeChallenge?: string;
 }
 
@@ -99,7 +99,7 @@ function findProblem(query: URLSearchParams, registeredScopes: readonly string[]
   return S256_CHALLENGE.test(challenge) ? undefined : ['invalid_request', 'code_challenge is malformed.'];
 }
 
-/** Each scope once, in the order of the request. */
+/** Returns each scope once, in the order of the request. */
 function toScopes(query: URLSearchParams): string[] {
   return [...new Set((query.get('scope') ?? '').split(' '))];
 }

@@ -14,7 +14,7 @@ export interface Account {
 
 /** A browser at the authorization endpoint. */
 export interface Browser {
-  /** The value of its cookie: the key of its forms' tokens. Absent on its first visit. */
+  /** Value of the browser's cookie, the key of its form tokens. Absent on its first visit. */
   readonly secret?: string;
   /** The account that signed in with it. */
   readonly account?: Account;
@@ -22,7 +22,7 @@ export interface Browser {
 
 export type BrowserSignIn = ReturnType<typeof createBrowserSignIn>;
 
-/** Passwords in the clear, and documented, because this service runs on the developer's own machine. */
+/** The accounts. Their passwords are in the clear and documented: this service runs on the developer's own machine. */
 const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
   { id: 'demo', password: 'demo', firstName: 'Robin', lastName: 'Vesterholt' },
   { id: 'guest', password: 'guest', firstName: 'Inês', lastName: 'Tavares' },

@@ -8,7 +8,7 @@ import { TOKEN_PATH } from './token-endpoint.ts';
 
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 
-/** Where this mode also serves the authorization endpoint. */
+/** Path at which this mode also serves the authorization endpoint. */
 export const PATH_WITHOUT_SLASH = AUTHORIZATION_PATH.slice(0, -1);
 
 /** Other spellings of the endpoints' paths, and the interface's own. */
@@ -20,8 +20,8 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites the requests of common clients into those of the
- * interface. The strict endpoints then check them by all their rules and know nothing of this mode. `errors` is a
+ * Creates the router of LOCAL_SERVICE_COMPAT, in front of the endpoints. It rewrites the requests of common clients into those
+ * of the interface. The strict endpoints then check them by all their rules and know nothing of this mode. `errors` is a
  * tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
@@ -54,7 +54,7 @@ function rewriteTokenRequest(registered: RegisteredClient): RequestHandler {
 }
 
 /**
- * The fields of a token request that came as JSON; null counts as absent. Undefined if there was no JSON. Throws
+ * Returns the fields of a token request that came as JSON, or undefined if there was no JSON. A null counts as absent. Throws
  * InvalidRequestError for a body that is no object, or a field that is no string.
  */
 function fieldsOfJson(body: unknown): URLSearchParams | undefined {
@@ -108,7 +108,7 @@ function parseBasic(header: string, registered: RegisteredClient): RegisteredCli
     : { clientId: decodeForm(id) ?? id, clientSecret: decodeForm(secret) ?? secret };
 }
 
-/** Undefined for text that is not form-encoded. */
+/** Decodes form-encoded text; undefined for any other text. */
 function decodeForm(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

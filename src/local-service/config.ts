@@ -12,7 +12,7 @@ export const localServiceVariables = {
   LOCAL_SERVICE_PORT: integer(0, 65_535).default(4000),
   LOCAL_SERVICE_CLIENT_ID: printable().default(DEMO_CLIENT.id),
   LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_CLIENT.secret),
-  /** Compared character by character. */
+  /** The service compares redirect URIs character by character. */
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
   /** The scopes that the app may request; case-sensitive. */
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
@@ -87,7 +87,7 @@ function toConfig(values: Values) {
   };
 }
 
-/** VSCHAR (RFC 6749 appendix A.1, A.2). */
+/** A client id or secret: VSCHAR (RFC 6749 appendix A.1, A.2). */
 function printable() {
   return z.string().regex(/^[\x20-\x7e]+$/, 'must be printable ASCII');
 }

@@ -52,7 +52,7 @@ export function createLocalService(
   };
 
   const app = express();
-  // Otherwise Express's own last error handler would send the stack.
+  // In any other environment, Express's own last error handler would send the stack.
   app.set('env', 'production');
   app.disable('x-powered-by');
   app.disable('etag');
@@ -108,7 +108,7 @@ function logAndNeverStore(log: Logger): RequestHandler {
   };
 }
 
-/** Allows no script, no frame and no foreign source. */
+/** Sets security headers that allow no script, no frame and no foreign source. */
 function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
@@ -127,7 +127,7 @@ function securityHeaders(): RequestHandler {
   });
 }
 
-/** A target has no fragment (RFC 9112 §3.2), but Express would serve the part before it. */
+/** Refuses a target with a fragment (RFC 9112 §3.2). Express would serve the part before it. */
 const refuseFragment: RequestHandler = (req, _res, next) => {
   if (req.originalUrl.includes('#'))
     throw new ServiceError(400, 'REQUEST_INVALID', 'The path has a fragment');

@@ -35,7 +35,7 @@ export function createPages(
         scopes: request.scopes.map((scope) => ({ scope, words: toWords(scope) })),
         returnsTo: new URL(request.redirectUri).host,
       }),
-    /** For a request without a redirect target that can be trusted. */
+    /** Responds to a request whose redirect URI can't be trusted. */
     untrusted: (detail: string) =>
       render('local-service/error', {
         title: 'The app sent you here with a faulty request',
@@ -48,7 +48,7 @@ export function createPages(
         detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
         link: { href: address, label: 'Start again' },
       }),
-    /** For a form without its button. */
+    /** Responds to a form without its button. */
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',

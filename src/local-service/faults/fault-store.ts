@@ -20,7 +20,7 @@ export type FaultStore = ReturnType<typeof createFaultStore>;
 
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
-/** The life of a fault that is not cleared: a day. */
+/** Lifetime of a fault that is not cleared, in seconds. */
 const FAULT_SECONDS = 86_400;
 
 /**
@@ -62,7 +62,7 @@ export function createFaultStore(redis: RedisClient) {
       const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS);
       await fromStore(both.exec().then(requireDone));
     },
-    /** Without a route: clears all faults. */
+    /** Clears the fault of a route, or all faults without one. */
     async clear(route?: FaultTarget): Promise<void> {
       const routes = route === undefined ? FAULT_TARGETS : [route];
       await Promise.all(routes.map((one) => fromStore(redis.del(key(one)))));
@@ -82,7 +82,7 @@ export function createFaultStore(redis: RedisClient) {
   };
 }
 
-/** A transaction resolves even if one of its commands has failed. */
+/** Throws the error of a command that failed in a transaction, because the transaction resolves all the same. */
 function requireDone(results: readonly [Error | null, unknown][] | null): void {
   if (results === null) throw new Error('the transaction was not carried out');
   for (const [error] of results) if (error !== null) throw error;

@@ -31,7 +31,7 @@ export type FaultFields = Readonly<Record<string, string>>;
 /** The change that a request to `/_faults` makes. */
 type FaultCommand =
   | { readonly kind: 'set'; readonly fault: Fault }
-  /** Without a route: every fault. */
+  /** Clears the fault of a route, or every fault without one. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
 /** A problem with a field; the text begins with its name. */
@@ -130,7 +130,7 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   }
 }
 
-/** The required fields are there, so that only optional ones fall back to a default. */
+/** Makes a fault of valid fields. The required ones are present, so that only optional ones fall back to a default. */
 function toFault(kind: FaultKind, fields: z.output<typeof FIELDS>) {
   const { route = 'any', calls, latencyMs = 0, status = 500, body, contentType, retryAfter = 1 } = fields;
   const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };

@@ -67,8 +67,8 @@ const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * Refuses every request of another machine: directly, through a proxy that adds its header, or from a page that has bound its
- * own host name to this machine's address (DNS rebinding).
+ * Refuses every request of another machine. It may come directly, or through a proxy that adds its header. Or a page sends it
+ * that has bound its own host name to this machine's address (DNS rebinding).
  */
 const requireLoopback: RequestHandler = (req, _res, next) => {
   const host = hostOf(req);
@@ -143,7 +143,7 @@ function fieldsOfBody({ body }: { readonly body?: unknown }): FaultFields | unde
   return fields;
 }
 
-/** Throws 400 for a value that is nested too deeply. */
+/** Returns a value as JSON text. Throws 400 for a value that is nested too deeply. */
 function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -152,13 +152,13 @@ function toJsonText(value: unknown): string {
   }
 }
 
-/** The fields of a form that would clear what DELETE names in its query. */
+/** Returns the fields of a form that would clear the faults that DELETE names in its query. */
 function fieldsOfDelete(req: Request): FaultFields | undefined {
   const query = queryParameters(req);
   return hasRepeatedName(query) ? undefined : { ...Object.fromEntries(query), fault: 'none' };
 }
 
-/** An active fault in the names of the fields that set it. */
+/** Returns an active fault as JSON, by the names of the fields that set it. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
   const { kind, calls: _, latencyMs, ...rest } = fault;
   return {

@@ -23,8 +23,8 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
 ];
 
 /**
- * LOCAL_SERVICE_FAULTS, as a router in front of the endpoints: applies the faults that were set at `/_faults`. The endpoints
- * know nothing of it. While Redis is down, requests get the endpoint's own error.
+ * Creates the router of LOCAL_SERVICE_FAULTS, in front of the endpoints. It applies the faults that were set at `/_faults`. The
+ * endpoints know nothing of it. While Redis is down, requests get the endpoint's own error.
  */
 export function injectFaults(
   faults: FaultStore,
@@ -77,7 +77,7 @@ async function appliesTo(
 /** Reads the form before the endpoint does. The endpoint then finds it read. */
 const readFormNow = promisify<Request, Response>(readForm());
 
-/** Waits for so many milliseconds. Resolves to false at once if the client disconnects. */
+/** Waits for `ms` milliseconds. Resolves to false at once if the client disconnects. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
   // The client may have disconnected while the fault was looked up. Watch the socket: Node emits `close` on one response of a
@@ -175,7 +175,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Has the headers of the public service, and `Retry-After` (RFC 6585 §4). */
+/** Returns a 429 with the headers of the public service, and `Retry-After` (RFC 6585 §4). */
 function rateLimitError(retryAfter: number, now: number): ServiceError {
   return new ServiceError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
     headers: {

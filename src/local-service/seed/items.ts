@@ -84,7 +84,9 @@ function muralAt(workspace: Workspace, id: string, roomId: number, index: number
   };
 }
 
-/** More than a day after the item before it, so that no two items of a workspace have the same time. */
+/**
+ * Returns when an item was created. No two items of a workspace have the same time, because more than a day lies between them.
+ */
 function createdOn(workspace: Workspace, index: number): number {
   return workspace.createdOn + (index + 1) * DAY + mix(workspace.id, `item-${index}`, 1_000) * MINUTE;
 }

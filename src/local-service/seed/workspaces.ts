@@ -7,7 +7,7 @@ export type SeedWorkspaces = ReturnType<typeof createSeedWorkspaces>;
 
 const GUEST_WORKSPACES = 9;
 
-/** The first workspace of `guest`: far beyond the last that `demo` can have. */
+/** Index of the first workspace of `guest`, far beyond the last that `demo` can have. */
 const GUEST_FIRST = 1_000_000;
 
 const FIRST_CREATED = Date.UTC(2018, 2, 5, 9);
@@ -27,7 +27,7 @@ export function createSeedWorkspaces(demoCount: number) {
       const { first, count } = ofUser.get(userId) ?? toRange(0, 0);
       return { count, at: (index) => workspaceAt(first + index) };
     },
-    /** Undefined if there is no such workspace, or it is another user's. */
+    /** Finds a workspace; undefined if there is none of this id, or it is another user's. */
     find(userId: string, id: string) {
       const index = ofUser.get(userId)?.indexes.get(id);
       if (index === undefined) return undefined;
@@ -66,14 +66,14 @@ function workspaceAt(index: number) {
   };
 }
 
-/** Ids look arbitrary but are unique: modulo a prime, the multiples of a number visit each residue once. */
+/** Returns the id of a workspace. Ids are unique, because modulo a prime the multiples of a number visit each residue once. */
 function toId(index: number): string {
   return `workspace${1_000_000 + (((index + 1) * 4_733_149) % 8_999_993)}`;
 }
 
 /**
- * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone (FNV-1a, then the final mix of
- * MurmurHash3), so that a workspace has the same rooms in every process and after every restart.
+ * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone. So a workspace has the same rooms
+ * in every process and after every restart. The hash is FNV-1a with the final mix of MurmurHash3.
  */
 export function mix(seed: number | string, purpose: string, bound: number): number {
   let hash = 0x811c9dc5;

@@ -204,7 +204,7 @@ export function createTokenRefresh(options: RefreshOptions) {
       metrics?.refreshFailed(reason);
       sessionEvents.ended(task.id, reason, task.context, attemptFields(task.earlier));
       throw new SessionEndedError(
-        'The service no longer takes the access that you gave. Sign in again to go on.',
+        'The service no longer accepts the access that you gave. Sign in again to continue.',
       );
     }
   };

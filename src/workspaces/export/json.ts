@@ -19,7 +19,8 @@ export function elementsOf(array: string): string[] {
 }
 
 /**
- * Returns the members of an object by name, each value as it is written. Of a repeated name it keeps the last, as JSON.parse().
+ * Returns the members of an object by name, each value as it is written. Keeps the last value of a repeated name, as
+ * JSON.parse() does.
  */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
