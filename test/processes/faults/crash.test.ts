@@ -106,7 +106,7 @@ describe('a process killed after the response of the service, with rotation on',
     });
     expect(tally(responses)).toEqual({ '401 session_expired': WAITING });
     expect(slowest(responses)).toBeLessThan(RECOVERS_WITHIN_MS);
-    const explained = responses.find(({ body }) => body.includes('no longer takes the access'));
+    const explained = responses.find(({ body }) => body.includes('no longer accepts the access'));
     expect(JSON.parse(explained?.body ?? '{}')).toMatchObject({
       detail: 'The service no longer accepts the access that you gave. Sign in again to continue.',
       loginUrl: '/auth/login',
