@@ -21,10 +21,6 @@ afterEach(() => {
 });
 
 const app = () => request(testApp.origin);
-const serviceResponds = () => {
-  testApp.intercept = (_req, res) =>
-    Boolean(res.setHeader('content-type', 'application/json').end('{"value":[]}'));
-};
 
 /** Resolves with the response, which has to come as fast as the contract says. */
 async function within2Seconds(sent: request.Test): Promise<request.Response> {
@@ -47,43 +43,20 @@ describe('while Redis hangs', () => {
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
   });
 
-  test('many requests at once get their responses as fast as a single one', async () => {
-    const responses = Array.from({ length: 10 }, async () =>
-      within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
-    );
-    for (const { body } of await Promise.all(responses)) expect(body.code).toBe('session_store_unavailable');
-  });
-
-  test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
-    '%s is a 503 page with a link',
-    async (path) => {
-      const headers = { cookie: `${cookie}; cloakroom-signin-x=${'a'.repeat(43)}`, accept: 'text/html' };
-      const response = await within2Seconds(app().get(path).set(headers));
-      expect(response.status).toBe(503);
-      expect(response.headers['retry-after']).toMatch(/^\d+$/);
-      expect(response.headers['content-type']).toMatch(/^text\/html/);
-      expect(response.text).toContain('Try again');
-      expect(response.headers['set-cookie']).toBeUndefined();
-    },
-  );
-
-  test.each(['get', 'post'] as const)(
-    '/auth/session (%s) is a 503 problem, and does not claim to be signed out',
-    async (method) => {
-      const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
-      const response = await within2Seconds(app()[method]('/auth/session').set(headers));
-      expect(response.status).toBe(503);
-      expect(JSON.parse(response.text)).toMatchObject({ code: 'session_store_unavailable' });
-      expect(response.headers['set-cookie']).toBeUndefined();
-    },
-  );
-
-  test('sign-out is a 503 that says it is not done, and keeps the cookie', async () => {
-    const headers = { ...SAME_SITE, cookie };
-    const response = await within2Seconds(app().post('/auth/logout').set(headers));
+  test('the landing page is a 503 page with a link', async () => {
+    const response = await within2Seconds(app().get('/').set({ cookie, accept: 'text/html' }));
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
-    expect(response.text).toContain('You are not signed out yet');
+    expect(response.headers['content-type']).toMatch(/^text\/html/);
+    expect(response.text).toContain('Try again');
+    expect(response.headers['set-cookie']).toBeUndefined();
+  });
+
+  test('extending a session is a 503 problem, and does not claim to be signed out', async () => {
+    const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
+    const response = await within2Seconds(app().post('/auth/session').set(headers));
+    expect(response.status).toBe(503);
+    expect(JSON.parse(response.text)).toMatchObject({ code: 'session_store_unavailable' });
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
@@ -92,46 +65,16 @@ describe('while Redis hangs', () => {
     await within2Seconds(app().get('/auth/session').expect(200));
     expect((await within2Seconds(app().get(WORKSPACES_PATH))).body.code).toBe('sign_in_required');
   });
-
-  test('the process is healthy but not ready', async () => {
-    await within2Seconds(app().get('/healthz').expect(200));
-    const { body } = await within2Seconds(app().get('/readyz'));
-    expect(body).toEqual({ status: 'not ready', missing: ['redis'] });
-  });
 });
 
-test('a session works again once Redis is back, without a restart', async () => {
-  serviceResponds();
-  process.kill(testApp.privateRedis.pid, 'SIGSTOP');
-  await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
-  process.kill(testApp.privateRedis.pid, 'SIGCONT');
-  await eventually(async () => (await app().get(WORKSPACES_PATH).set('cookie', cookie)).status === 200);
-});
-
-describe('while Redis is full', () => {
-  beforeEach(async () => {
-    await testApp.redis.config('SET', 'maxmemory-policy', 'noeviction');
-    await testApp.redis.config('SET', 'maxmemory', '1');
-  });
-  afterEach(async () => testApp.redis.config('SET', 'maxmemory', '0'));
-
-  test('pages and API requests can read', async () => {
-    serviceResponds();
-    await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(200);
-    await app().get('/workspaces').set('cookie', cookie).expect(200);
-  });
-
-  test('signing out works, and for good', async () => {
-    const headers = { ...SAME_SITE, cookie };
-    await app().post('/auth/logout').set(headers).expect(303);
-    await testApp.redis.config('SET', 'maxmemory', '0');
-    expect(await testApp.services.store.read(id)).toBeNull();
-  });
-
-  test('signing in is a 503 page', async () => {
-    const response = await app().get('/auth/login').set('accept', 'text/html').expect(503);
-    expect(response.headers['retry-after']).toMatch(/^\d+$/);
-  });
+test('while Redis is full, a sign-out succeeds, and is final', async () => {
+  await testApp.redis.config('SET', 'maxmemory', '1');
+  const response = await app()
+    .post('/auth/logout')
+    .set({ ...SAME_SITE, cookie });
+  await testApp.redis.config('SET', 'maxmemory', '0');
+  expect(response.status).toBe(303);
+  expect(await testApp.services.store.read(id)).toBeNull();
 });
 
 test('a sign-in that finds Redis full at its end is a 503 page, and keeps the old session', async () => {
@@ -155,21 +98,8 @@ test('a sign-in that finds Redis full at its end is a 503 page, and keeps the ol
   expect((await browser.open(`${testApp.origin}/workspaces`)).url.pathname).toBe('/workspaces');
 });
 
-describe('while the service is unreachable', () => {
-  test.each([
-    ['breaks the connection', 502],
-    ['hangs', 504],
-  ])('and %s, a page is a %i page with a link, and the user stays signed in', async (how, status) => {
-    testApp.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
-    const response = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
-    expect(response.text).toContain('Try again');
-    expect(response.text).toContain(response.headers['x-request-id']);
-    expect(await testApp.services.store.read(id)).not.toBeNull();
-  });
-
-  test('sign-in still redirects to the service', async () => {
-    testApp.intercept = (req) => Boolean(req.socket.destroy());
-    const page = await new Browser().fetch(`${testApp.origin}/auth/login`);
-    expect(page.status).toBe(302);
-  });
+test('while the service is unreachable, sign-in still redirects to it', async () => {
+  testApp.intercept = (req) => Boolean(req.socket.destroy());
+  const page = await new Browser().fetch(`${testApp.origin}/auth/login`);
+  expect(page.status).toBe(302);
 });
