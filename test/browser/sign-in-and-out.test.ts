@@ -6,7 +6,7 @@ import { passService, signIn } from '../support/e2e/watched-page.ts';
 const e2e = startE2e();
 
 test.each([true, false])(
-  'the user signs in, looks through the workspaces and signs out, with JavaScript: %s',
+  'the user signs in and signs out, with JavaScript: %s',
   async (javaScriptEnabled) => {
     const { page, complaints } = await e2e.open({ javaScriptEnabled });
     await page.goto(e2e.testApp.origin);
@@ -14,19 +14,7 @@ test.each([true, false])(
     await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
     await passService(page);
     await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
-    const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
-    const first = await names();
-    expect(first).toHaveLength(25);
-
-    await page.getByRole('link', { name: /next/i }).click();
-    await page.waitForURL(/page=2/);
-    const second = await names();
-    expect(second).toHaveLength(25);
-    expect(first).not.toContain(second[0]);
-
-    await page.getByRole('link', { name: /previous/i }).click();
-    await page.waitForURL((url) => url.searchParams.get('page') !== '2');
-    expect(await names()).toEqual(first);
+    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL(`${e2e.testApp.origin}/`);
