@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { describe, expect, test } from '@jest/globals';
@@ -52,18 +51,6 @@ test('a reload of a missing file changes nothing, and one of a new file changes 
   const metrics = (await send(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="done"} 2');
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
-});
-
-test('a reload does not wait for a pipe in place of a file', async () => {
-  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
-  await using fleet = await startFleet({ env: folder.env });
-  const { cookie } = await fleet.createSession();
-  await folder.remove('SESSION_KEYS');
-  execFileSync('mkfifo', [folder.env['SESSION_KEYS_FILE'] ?? '']);
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
-    problems: ["SESSION_KEYS_FILE names a file that can't be read (it is no regular file)"],
-  });
-  expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });
 
 test('a response in progress continues after a reload', async () => {
