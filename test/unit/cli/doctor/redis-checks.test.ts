@@ -22,15 +22,12 @@ test.each([
 });
 
 test.each([
-  ["NOPERM this user has no permissions to run the 'getex' command", 'may not run GETEX'],
   [
     'NOPERM this user has no permissions to access one of the keys used as arguments',
     'keys that begin with REDIS_PREFIX',
   ],
   ['NOPERM No permissions to access a key', 'keys that begin with REDIS_PREFIX'],
   ["ERR unknown command 'GETEX', with args beginning with:", 'does not know GETEX'],
-  ["READONLY You can't write against a read only replica.", 'replica'],
-  ["OOM command not allowed when used memory > 'maxmemory'.", 'full'],
   ['MISCONF Redis is configured to save RDB snapshots', 'can’t save them to disk'],
   ['NOREPLICAS Not enough good replicas to write.', 'too few replicas'],
   ['ERR something else', 'refuses GETEX'],
