@@ -23,7 +23,7 @@ export function createAlarm(ring) {
   return {
     clear,
     /**
-     * Replaces an earlier moment. The alarm rings in a second at the earliest.
+     * Sets the alarm, in place of an earlier moment. It rings in a second at the earliest.
      * @param {number} at In ms by this browser's clock.
      */
     setTo(at) {

@@ -1,6 +1,6 @@
 /** URLs for links that save what a page holds. */
 
-/** The browser has begun to save the file by then. */
+/** How long a URL works. Until then the browser has begun to save the file. */
 const LIFETIME_MS = 60_000;
 
 /**

@@ -95,7 +95,7 @@ function createAnnouncer(place) {
       own = words;
       if (region) region.textContent = words;
     },
-    /** Leaves the words of another export. */
+    /** Removes the words of this export, and leaves those of another. */
     clear() {
       if (region?.textContent === own) region.textContent = '';
     },

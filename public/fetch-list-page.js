@@ -57,7 +57,7 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const next = nextOf(page);
     if (firstOf(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
-    // The server walks to the page again, and responds with an earlier page where it could not finish. The next try goes on from there.
+    // The server seeks the page again, and responds with an earlier one where it could not finish. The next try starts there.
     const isEarlier = firstOf(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;
@@ -77,7 +77,7 @@ function toMessage(page, { status, headers }) {
 }
 
 /**
- * The pause that a response asks for, in seconds; NaN for none.
+ * Returns the pause that a response asks for, in seconds; NaN for none.
  * @param {Response} response
  */
 function pauseOf({ status, headers }) {

@@ -1,4 +1,4 @@
-/** Counts the items of an export from its bytes. In UTF-8, no other character contains a byte of these two. */
+/** Counts the items of an export from its bytes. In UTF-8, no other character contains the byte of a line feed or a quote. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
@@ -16,7 +16,8 @@ export function createLineCount() {
 }
 
 /**
- * The same for CSV (RFC 4180): a line break in quotes ends no record, and the first record is the header.
+ * Creates a function that counts the items of a CSV export (RFC 4180). A line break in quotes ends no record, and the first
+ * record is the header.
  * @returns {(bytes: Uint8Array) => number}
  */
 export function createRecordCount() {

@@ -6,7 +6,7 @@ import { fetchListPage, firstOf, ListChanged, nextOf, OtherSession, PageFailed }
 import { showLocalTimes } from './local-times.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** As many as a phone can show. */
+/** Most items on one page, as many as a phone can show. */
 const MAX_ITEMS = 5_000;
 
 /** @typedef {ReturnType<typeof createGrowingList>} GrowingList */
@@ -72,7 +72,7 @@ function createGrowingList(items, onAdded) {
 
   return {
     size,
-    /** The URL of the next page and the number of its first item; null at the end of the list. */
+    /** Returns the URL of the next page and the number of its first item; null at the end of the list. */
     nextPage: () => (next === null ? null : { url: next, first: first + size() }),
     isFull: () => next === null || size() >= MAX_ITEMS,
     /** @param {import('./fetch-list-page.js').ListPage} page */
@@ -106,7 +106,7 @@ function showRange(first, size, next) {
 }
 
 /**
- * The two buttons, of which one is shown at a time, and the words beside them.
+ * Creates the two buttons, of which one is shown at a time, and the words beside them.
  * @param {HTMLElement} place
  * @param {GrowingList} list
  */

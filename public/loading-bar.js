@@ -2,7 +2,7 @@
 
 /** Shows the bar for clicks and forms that load another page into this tab. */
 export function startLoadingBar() {
-  // On the window: by then, other scripts have prevented the default of what they handle.
+  // Listen on the window, because other scripts have prevented the default of what they handle before events get there.
   addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
     if (link instanceof HTMLAnchorElement && isPlainClick(event) && loadsPage(link)) show();

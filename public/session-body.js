@@ -12,7 +12,7 @@
 /** @typedef {ActiveSession | { readonly signedIn: false }} SessionStatus */
 
 /**
- * Reads the body of `/auth/session`. Null where it has another form. The browser's time is that of the request: the computer
+ * Reads the body of `/auth/session`; null where it has another form. `sentAt` is the time of the request, because the computer
  * may have slept before the response was read.
  * @param {unknown} body
  * @param {number} serverNow By the server's clock, in whole seconds; NaN for a response without a Date.
@@ -25,7 +25,7 @@ export function toSession(body, serverNow, sentAt) {
   if (signedIn !== true || typeof expiresAt !== 'string' || typeof idleExpiresAt !== 'string') return null;
   const [idleEnd, lastEnd] = [Date.parse(idleExpiresAt), Date.parse(expiresAt)];
   if (Number.isNaN(idleEnd) || Number.isNaN(lastEnd)) return null;
-  // Date is cut to whole seconds. With the later bound, no end is shown later than it comes.
+  // Date is cut to whole seconds. Assume the latest time within the second, so that no end is shown later than it comes.
   const ahead = Number.isNaN(serverNow) ? 0 : sentAt - (serverNow + 1_000);
   return { signedIn, name: expiresAt, idleEndsAt: idleEnd + ahead, lastsUntil: lastEnd + ahead };
 }

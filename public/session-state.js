@@ -93,7 +93,7 @@ function onCheck(state, now) {
 }
 
 /**
- * A message of another tab ends nothing by itself. It starts a check, or says that a sign-out has begun there.
+ * Handles a message of another tab. It starts a check, or says that a sign-out has begun there. It ends nothing by itself.
  * @param {State} state
  * @param {Message} message
  * @param {number} now
@@ -108,7 +108,7 @@ function onMessage(state, message, now) {
 }
 
 /**
- * Only delays the next check.
+ * Delays the next check, and changes nothing else.
  * @param {State} state
  * @param {number} now
  * @returns {Step}
@@ -162,7 +162,7 @@ function onSignedOut(state, now) {
 }
 
 /**
- * The browser has another session, of the same user or another: its name does not say which.
+ * Handles another session of the browser. Its name does not say whether it belongs to the same user.
  * @param {State} state
  * @returns {Step}
  */

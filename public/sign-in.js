@@ -1,6 +1,6 @@
 /** Sign-in from a page, and the way back to it. */
 
-/** Thrown where only a new sign-in helps. */
+/** The error of a page that needs a new sign-in. */
 export class SignInRequired extends Error {}
 
 /** The URL that begins sign-in and returns to this page, its fragment included. */

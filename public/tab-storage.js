@@ -2,7 +2,7 @@
 
 const KEY = 'session';
 
-/** Stands in for storage where the browser denies it, as reading `sessionStorage` throws there. */
+/** Replaces the storage where the browser denies it. Reading `sessionStorage` throws there. */
 const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
 /** @returns {Pick<Storage, keyof typeof NO_STORAGE>} */

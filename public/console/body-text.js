@@ -13,9 +13,9 @@ import { formatJson } from './json-text.js';
  * @property {unknown} json The value of valid JSON that is short enough to parse.
  */
 
-/** The console shows this much of a body. */
+/** Most bytes of a body that the console shows. */
 export const SHOWN_BYTES = 200_000;
-/** To parse more would take seconds. */
+/** Longest body that the console parses. A longer one would take seconds. */
 const MAX_PARSED_BYTES = 8_000_000;
 
 const TEXT_TYPE =
@@ -97,7 +97,7 @@ function decoderFor(contentType) {
 }
 
 /**
- * Null for bytes that are invalid in this encoding. The last character may be cut.
+ * Decodes bytes; null for bytes that are invalid in this encoding. The last character may be cut.
  * @param {Uint8Array} bytes
  * @param {string} encoding
  * @param {boolean} isWhole
@@ -111,7 +111,7 @@ function decodeStrictly(bytes, encoding, isWhole) {
 }
 
 /**
- * Trusts the header of a body that is too large to parse.
+ * Parses a body as JSON. Trusts the header of one that is too large to parse.
  * @param {Blob} body
  * @param {string} encoding
  * @returns {Promise<{ isJson: boolean, json: unknown }>}

@@ -60,7 +60,7 @@ export function toCurlCommand(request, origin, cookieName) {
 }
 
 /**
- * With `--request HEAD`, curl would wait for a body.
+ * Returns curl's options for a method. With `--request HEAD`, curl would wait for a body.
  * @param {string} method
  */
 function toMethodOptions(method) {
@@ -77,7 +77,7 @@ function toHeadersCode(headers) {
 }
 
 /**
- * A JavaScript string in single quotes.
+ * Returns a text as a JavaScript string in single quotes.
  * @param {string} text
  */
 function quoted(text) {
@@ -86,7 +86,7 @@ function quoted(text) {
 }
 
 /**
- * A shell word. In single quotes, only the quote itself has a meaning.
+ * Returns a text as a word for a shell. In single quotes, only the quote itself has a meaning.
  * @param {string} text
  */
 function shellQuoted(text) {

@@ -19,7 +19,7 @@ export async function copyOrSelect({ name, text }, status, select) {
 }
 
 /**
- * For texts that are not in the page: a field shows a text that the browser refuses to copy.
+ * Copies texts that are not in the page. A field shows a text that the browser refuses to copy.
  * @param {ParentNode} place Holds the status and the field.
  */
 export function createCopying(place) {

@@ -3,15 +3,15 @@ import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-/** A longer name or value is shortened: cursors are long and look alike. */
+/** Longest name or value that stays whole. Cursors are longer and look alike. */
 const MAX_CHARACTERS = 24;
-/** What is left of the beginning, and of the end. */
+/** Characters that a shortened text keeps of its beginning, and of its end. */
 const KEPT_CHARACTERS = 8;
 /** A percent-encoded byte counts as one character, so that none is cut. */
 const CHARACTER = /%[\dA-F]{2}|[^%]/gi;
 
 /**
- * The path and query of a request, with long values shortened in the middle.
+ * Returns the path and query of a request, with long values shortened in the middle.
  * @param {ComposedRequest} request
  * @param {string} origin
  */

@@ -2,7 +2,7 @@
 import { formatCount } from '../counts.js';
 import { find } from '../elements.js';
 
-/** Why there is no response to show. */
+/** The reasons why there is no response to show. */
 const NO_RESPONSE = {
   refused: 'Not sent: correct the marked fields above.',
   redirect:

@@ -72,7 +72,7 @@ export function splitPath({ path, query }, origin) {
 }
 
 /**
- * A typed query replaces all rows.
+ * Splits the query off a typed path. It replaces all rows.
  * @param {string} typed A path, or a URL of this origin. The first slash may be missing.
  * @param {string} origin
  * @returns {{ path: string, query: Pair[] | null }} Null without a query.

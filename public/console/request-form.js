@@ -9,7 +9,7 @@ import { pathFaults, toUrl } from './request-rules.js';
 /** @typedef {import('./request-rules.js').Fault} Fault */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
-/** A short page, whose response has a `next`. */
+/** Requests a short page, whose response has a `next`. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 
 /**
@@ -40,7 +40,7 @@ export function createRequestForm(form, origin) {
   fields.headers.replace([['', '']]);
   form.addEventListener('input', onChange);
   fields.path.addEventListener('change', split);
-  // At once: rows that appear on blur would move the element that the user is about to click.
+  // Split a pasted path at once. Rows that appear on blur would move the element that the user is about to click.
   fields.path.addEventListener('paste', () => setTimeout(split));
   onChange();
 

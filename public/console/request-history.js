@@ -21,11 +21,11 @@ import { isKept } from './request-rules.js';
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
-/** A tab's storage is small, so a longer body is not kept. */
+/** Longest body that the history keeps, because a tab's storage is small. */
 const MAX_BODY_LENGTH = 20_000;
 
 /**
- * The latest request comes first.
+ * Reads the requests of the history, the latest one first.
  * @param {Store} storage
  * @returns {SentRequest[]}
  */

@@ -20,12 +20,12 @@
  * @property {boolean} stops True stops the request, false only informs.
  */
 
-/** RFC 9110 §5.6.2. */
+/** A token, such as the name of a header (RFC 9110 §5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Methods that `fetch` refuses. */
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** The browser sets these itself, and drops those of a page (Fetch, “forbidden request-header”). */
+/** Headers that the browser sets itself. It drops those of a page (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer

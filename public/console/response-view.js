@@ -65,7 +65,7 @@ export function createResponseView(root, listeners) {
   };
 
   return {
-    /** The form has faults, and nothing was sent. */
+    /** Shows that the form has faults and nothing was sent. */
     refused() {
       section.hidden = true; // it belongs to another request
       section.removeAttribute('aria-busy');

@@ -16,7 +16,7 @@ import { toUrl } from './request-rules.js';
 
 /** @typedef {ReceivedResponse | 'redirect' | 'cancelled' | 'offline' | 'unreachable'} Outcome */
 
-/** The console stops to read a longer body. */
+/** Longest body that the console reads to its end. */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /**

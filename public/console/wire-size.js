@@ -1,6 +1,6 @@
 /** The encoded length of a response body, which scripts learn only from the browser's resource timing. */
 
-/** The browser reports a resource after its body has ended, and not every one. */
+/** Longest wait for the size. The browser reports a resource after its body has ended, and some never. */
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -29,7 +29,7 @@ export function watchWireSize(url) {
   return {
     stop,
     /**
-     * Call it after the response. The listener is called once the size is known, if that is soon.
+     * Calls the listener once the size is known, if that is soon. Call this after the response.
      * @param {(bytes: number) => void} listener
      */
     whenKnown(listener) {
