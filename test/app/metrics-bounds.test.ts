@@ -110,13 +110,6 @@ test('no value from the service, its token endpoint or a callback becomes a labe
   expect(await unknownValues()).toEqual([]);
 });
 
-test('no metric names a session', async () => {
-  const { cookie, id } = await metrics.testApp.createSession();
-  metrics.testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-  await send('GET', API_PATH, { cookie });
-  expect(await metrics.text()).not.toContain(id);
-});
-
 test('without a port for them nothing is counted at all', async () => {
   await using testApp = await startTestApp();
   expect(testApp.services.metrics).toBeNull();

@@ -309,8 +309,9 @@ test('a second app counts in the same metrics, and the process is not ready once
     const { cookie } = await testApp.createSession();
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     for (const origin of [`http://127.0.0.1:${port}`, testApp.origin]) {
-      const response = await fetch(origin + API_PATH, { headers: { cookie } });
+      const response = await fetch(`${origin}${API_PATH}?x=1`, { headers: { cookie } });
       expect([response.status, await response.text()]).toEqual([200, '{}']);
+      expect(testApp.serviceRequests.at(-1)?.url).toBe(`${API_PATH}?x=1`);
     }
     const requests = 'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}';
     await expectCount(requests, 2);

@@ -86,9 +86,14 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may store sets the sessio
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
   const { id } = await rotated.createSession();
   const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
-  for (const path of ['/workspaces', API_PATH]) {
-    const response = await fetch(rotated.origin + path, { headers: { cookie } });
-    expect(response.headers.getSetCookie()).not.toEqual([]);
+  const headers = { cookie, 'sec-fetch-site': 'same-origin' };
+  for (const [method, path] of [
+    ['GET', '/workspaces'],
+    ['GET', API_PATH],
+    ['POST', '/auth/session'],
+  ] as const) {
+    const response = await fetch(rotated.origin + path, { method, headers });
+    expect(response.headers.getSetCookie()).toEqual([rotated.services.cookie.write(id)]);
     expect(response.headers.get('cache-control')).toMatch(/^(?:private, )?no-store$/);
     await response.arrayBuffer();
   }

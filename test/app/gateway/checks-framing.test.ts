@@ -311,9 +311,3 @@ test.each([
   expect(response).toMatch(/\r\nconnection: close\r\n/i);
   expect(testApp.serviceRequests.map(({ url }) => url)).not.toContain(HIDDEN);
 });
-
-test('an API request with Upgrade reaches the service with its body', async () => {
-  const fieldLines = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket', 'Content-Length: 5'];
-  await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...fieldLines)}hello`);
-  expect(whole).toEqual(['hello']);
-});

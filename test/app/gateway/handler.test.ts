@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createApp } from '../../../src/app.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
@@ -22,25 +21,6 @@ const upload = async (body: NonNullable<RequestInit['body']>) => {
   const headers = { cookie, 'x-requested-with': 'test' };
   return fetch(testApp.origin + PATH, { method: 'POST', duplex: 'half', headers, body });
 };
-
-describe('an API request', () => {
-  test('reaches the service with the token in place of the cookie', async () => {
-    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
-    expect(testApp.serviceRequests).toHaveLength(1);
-    const [forwarded] = testApp.serviceRequests;
-    expect(forwarded?.url).toBe(`${PATH}?a=%2f&b`);
-    expect(forwarded?.headers.authorization).toBe('Bearer a-living-token');
-    expect(forwarded?.headers.cookie).toBeUndefined();
-    expect(forwarded?.headers['via']).toBe('1.1 cloakroom');
-  });
-
-  test('reaches the service also where Express mounts the gateway', async () => {
-    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    await request(createApp(testApp.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
-    expect(testApp.serviceRequests[0]?.url).toBe(`${PATH}?x=1`);
-  });
-});
 
 describe('the gateway responds with a problem', () => {
   const problem = (status: number, code: string) => (response: request.Response) => {

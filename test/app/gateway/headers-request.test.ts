@@ -188,30 +188,16 @@ async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
   }
 }
 
-describe.each([
-  ['responds at once, and keeps reading', (service: RawEnd) => service.socket.write(ok('early response'))],
-  ['responds at once, and closes', (service: RawEnd) => service.socket.end(last('early response'))],
-])('a service that %s', (_how, respond) => {
-  test('reaches a client that is still sending, and the gateway closes the connection in order', async () => {
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
-    const sent = sendAll(browser, UPLOAD_BYTES - START.length);
-    service.socket.pause();
-    respond(service);
-    const head = await browser.until('early response');
-    expect(head).toMatch(/^HTTP\/1.1 200 OK\r\n/);
-    expect(head).toMatch(/\r\nConnection: close\r\n/i);
-    await sent;
-    expect(await browser.over).toBe('end');
-    service.socket.destroy();
-  });
-
-  test('does not affect the next request', async () => {
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
-    respond(service);
-    await browser.until('early response');
-    raw.service.answer = () => ok('next');
-    expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
-    browser.socket.destroy();
-    service.socket.destroy();
-  });
+test('a service that responds at once and closes reaches a client that is still sending, and the next request', async () => {
+  const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
+  const sent = sendAll(browser, UPLOAD_BYTES - START.length);
+  service.socket.pause().end(last('early response'));
+  expect(await browser.until('early response')).toMatch(
+    /^HTTP\/1.1 200 OK\r\n[^]*\r\nConnection: close\r\n/i,
+  );
+  raw.service.answer = () => ok('next');
+  expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
+  await sent;
+  expect(await browser.over).toBe('end');
+  service.socket.destroy();
 });

@@ -85,7 +85,9 @@ describe('service_timeout means', () => {
     service.socket.write(`${OK}Connection: close\r\n\r\n`);
     const drip = setInterval(() => service.socket.write('.'), 200);
     service.socket.once('close', () => clearInterval(drip));
-    const response = await impatient.send(`GET ${PATH}`);
+    const response = await impatient.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
+    service.socket.write('the other response goes on');
+    await browser.until('the other response goes on');
     browser.socket.destroy();
     await service.over;
     await expectResponse(response, { ...TIMEOUT, logged: /no connection in time/ }, impatient);

@@ -3,7 +3,6 @@ import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, HOUR_MS, MIB, TOKEN_PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
@@ -34,24 +33,6 @@ async function responseTo(req: ClientRequest): Promise<{ status: number | undefi
 }
 
 describe('an upload', () => {
-  test('that waits too long for a connection gets a 504, and the other response goes on', async () => {
-    // The one connection is busy until the upload has its response.
-    const uploadEnded = createDeferred<void>();
-    testApp.intercept = (req, res) => {
-      if (req.method !== 'GET') return Boolean(res.end('taken'));
-      res.write('drip');
-      const more = setInterval(() => res.write('drip'), 200);
-      void uploadEnded.promise.then(() => res.end('done'));
-      return Boolean(res.once('close', () => clearInterval(more)));
-    };
-    const slow = httpRequest(testApp.origin + PATH, { headers: { cookie } }).end();
-    const [slowResponse] = (await once(slow, 'response')) as [IncomingMessage];
-    const upload = await responseTo(begin('POST', { 'content-length': '3' }).end('tea'));
-    expect(upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
-    uploadEnded.resolve();
-    expect(await text(slowResponse)).toMatch(/^(?:drip)+done$/);
-  });
-
   test('that stops before its first 64 KiB loses its connection, and the service receives no request', async () => {
     testApp.serviceRequests.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });

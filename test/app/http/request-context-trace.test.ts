@@ -70,11 +70,4 @@ describe('a trace', () => {
     expect(await lineOf(id)).not.toHaveProperty('traceId');
     expect(testApp.logged.join('').toLowerCase()).not.toContain(TRACE_ID);
   });
-
-  test('is not invented for a request that has none', async () => {
-    const id = await getFromService({ tracestate: 'rojo=1' });
-    const [sent = { tracestate: 'no request' }] = sentHeaders();
-    expect(Object.keys(sent)).not.toContain('tracestate');
-    expect(await lineOf(id)).not.toHaveProperty('traceId');
-  });
 });

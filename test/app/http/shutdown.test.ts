@@ -295,17 +295,6 @@ describe('a load balancer', () => {
     return app;
   };
 
-  test('that polls readiness finds new connections accepted until a check has its response, and no longer', async () => {
-    const app = await serveChecked(5_000);
-    using watch = startStopwatch();
-    const drained = app.drain(LONG_MS);
-    expect(await send(await open(app))).toMatch(/connection: close[\s\S]*served$/i);
-    await send(await open(app), '/check');
-    expect(await drained).toBe(true);
-    expect(watch.ms()).toBeLessThan(10_000);
-    await expect(open(app)).rejects.toThrow('ECONNREFUSED');
-  });
-
   /** Sends requests through a drain until one is refused. Measures how long that took, and the longest time between two. */
   const sendThroughDrain = async () => {
     const app = await serveChecked(150);
