@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -14,6 +11,7 @@ import { useFixture } from '../support/fixtures.ts';
 import { startMetricsApp, type MetricsApp } from '../support/metrics-app.ts';
 import { packageVersion } from '../support/package-version.ts';
 import { eventually } from '../support/eventually.ts';
+import { startHttpServer } from '../support/http-server.ts';
 import { startSignIn } from '../support/test-app.ts';
 
 const metrics = useFixture(async () => startMetricsApp({ SESSION_MAX_SECONDS: '43200' }));
@@ -302,28 +300,21 @@ const statusOf = async ({ testApp }: MetricsApp, path: string, cookie = '') =>
 test('a second app counts in the same metrics, and the process is not ready once one app drains', async () => {
   await using own = await startMetricsApp();
   const { testApp, expectCount } = own;
-  const server = createServer(createApp(testApp.services)).listen(0, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const { cookie } = await testApp.createSession();
-    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    for (const origin of [`http://127.0.0.1:${port}`, testApp.origin]) {
-      const response = await fetch(`${origin}${API_PATH}?x=1`, { headers: { cookie } });
-      expect([response.status, await response.text()]).toEqual([200, '{}']);
-      expect(testApp.serviceRequests.at(-1)?.url).toBe(`${API_PATH}?x=1`);
-    }
-    const requests = 'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}';
-    await expectCount(requests, 2);
-    await expectCount('cloakroom_ready', 1);
-    await expectCount('cloakroom_draining', 0);
-    await testApp.running.drain(5_000);
-    await expectCount('cloakroom_ready', 0);
-    await expectCount('cloakroom_draining', 1);
-  } finally {
-    server.closeAllConnections();
-    server.close();
+  await using other = await startHttpServer(createApp(testApp.services));
+  const { cookie } = await testApp.createSession();
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+  for (const origin of [`http://127.0.0.1:${other.port}`, testApp.origin]) {
+    const response = await fetch(`${origin}${API_PATH}?x=1`, { headers: { cookie } });
+    expect([response.status, await response.text()]).toEqual([200, '{}']);
+    expect(testApp.serviceRequests.at(-1)?.url).toBe(`${API_PATH}?x=1`);
   }
+  const requests = 'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}';
+  await expectCount(requests, 2);
+  await expectCount('cloakroom_ready', 1);
+  await expectCount('cloakroom_draining', 0);
+  await testApp.running.drain(5_000);
+  await expectCount('cloakroom_ready', 0);
+  await expectCount('cloakroom_draining', 1);
 });
 
 test('a full Redis counts as full, and not as other', async () => {

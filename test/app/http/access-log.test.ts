@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
@@ -8,6 +7,7 @@ import { createAccessLog, createRequestMetrics, type LoggedRequest } from '../..
 import { requestContext } from '../../../src/http/request-context.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { ROUTES } from '../../../src/routes.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 
 type Target = readonly [method: string, target: string, status?: number];
 
@@ -35,28 +35,24 @@ async function logRequests(
   const metrics = createRequestMetrics(registry, ROUTES);
   const accessLog = createAccessLog({ log, toRoute: () => '/workspaces', metrics });
   let status: number | undefined;
-  const server = createServer((req, res) => {
+  const server = await startHttpServer((req, res) => {
     Object.assign(accessLog.track(req, res, req.url ?? ''), known);
     if (status === 0) res.destroy();
     else if (status === undefined) respond(req, res);
     else res.writeHead(status).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const received: string[] = [];
   let bytesReceived = 0;
   for (const [method, target, next] of targets) {
     status = next;
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(server.port, '127.0.0.1');
     socket.write(
       Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 'latin1'),
     );
     received.push(await text(socket));
     bytesReceived = socket.bytesRead;
   }
-  server.close();
-  await once(server, 'close');
+  await server[Symbol.asyncDispose]();
   return {
     received,
     bytesReceived,

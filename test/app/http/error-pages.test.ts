@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { connect, type AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import express, { type RequestHandler } from 'express';
 import request from 'supertest';
@@ -8,6 +5,8 @@ import { createErrorPages, pageNotFound } from '../../../src/http/error-pages.ts
 import { AppError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { StoreUnavailableError } from '../../../src/redis/client.ts';
+import { startHttpServer } from '../../support/http-server.ts';
+import { exchangeBytes } from '../../support/raw.ts';
 import { render } from '../../support/render.ts';
 
 /** An app whose pages do what `page` does, and the lines that it logs. */
@@ -127,12 +126,9 @@ test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
       req.url = '/page';
       app(req, res, next);
     });
-    const server = outer.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    const response = await text(socket);
-    server.close();
+    await using server = await startHttpServer(outer);
+    const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const response = (await exchangeBytes(server.port, Buffer.from(head))).toString();
     expect(response).toMatch(/^HTTP\/1\.1 500 /);
     expect(linksOf(response)).toEqual([START]);
     expect(response).not.toContain('evil.example');

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
@@ -11,18 +9,18 @@ import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts
 import { createDeferred } from '../../../src/promises.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 
 const TIMEOUT_MS = 1_000;
 
 /** Starts a service, and a pool whose one connection opens once `mayConnect` resolves. */
 async function startService(respond: RequestListener) {
-  const server = createServer(respond).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = await startHttpServer(respond);
   const connect = buildConnector({});
   const isConnecting = createDeferred<void>();
   const mayConnect = createDeferred<void>();
   const pool = new ConnectionPool({
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${server.port}`,
     connections: 1,
     timeoutMs: 60_000,
     connect(to, done) {
@@ -58,7 +56,7 @@ async function startService(respond: RequestListener) {
     },
     async [Symbol.asyncDispose]() {
       await pool.destroy();
-      server.close();
+      await server[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,22 +1,20 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 
 /** Starts a service, and a pool of one connection to it. */
 async function startPool(respond: RequestListener) {
-  const server = createServer(respond).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await startHttpServer(respond);
+  const origin = `http://127.0.0.1:${server.port}`;
   const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
   return {
-    server,
     pool,
     async [Symbol.asyncDispose]() {
       await pool.destroy();
-      server.close();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -38,9 +36,8 @@ test('the pool never sends a request that is cancelled while it waits', async ()
   await using started = await startPool((req, res) => {
     received.push(req.url ?? '');
     held.push(res);
-    started.server.emit('held');
   });
-  const { server, pool } = started;
+  const { pool } = started;
   const [first, cancelled, last] = ['/first', '/cancelled', '/last'].map((path) => {
     const { promise, resolve } = createDeferred<void>();
     const handler = {
@@ -51,11 +48,11 @@ test('the pool never sends a request that is cancelled while it waits', async ()
     pool.dispatch({ path, method: 'GET' }, handler);
     return { handler, promise };
   });
-  if (held.length === 0) await once(server, 'held');
+  await eventually(async () => held.length === 1);
   if (cancelled !== undefined) pool.cancel(cancelled.handler);
   held[0]?.end('{}');
   await first?.promise;
-  if (held.length < 2) await once(server, 'held');
+  await eventually(async () => held.length === 2);
   held[1]?.end('{}');
   await last?.promise;
   expect(received).toEqual(['/first', '/last']);
