@@ -50,7 +50,7 @@ const TESTED_WITH: Readonly<Record<string, string>> = {
   'upstream/quota': 'test/unit/gateway/concurrency.test',
   'upstream/service-metrics': 'test/app/metrics-events.test',
   'workspaces/page-views': 'test/unit/workspaces/list-view.test',
-  'workspaces/shown-text': 'test/unit/workspaces/item-row.test',
+  'workspaces/shown-text': 'test/unit/workspaces/item-view.test',
   'workspaces/workspaces-services': 'test/app/workspaces/routes.test',
 };
 
