@@ -4,8 +4,7 @@ export interface Reloadable<T> {
 }
 
 /**
- * Derives a value from a reloadable one: once, and again after each change. Whatever the derived value caches is dropped with
- * it.
+ * Derives a value from a reloadable one, and derives it again after each change. A cache in the derived value ends with it.
  */
 export function derive<T, Derived>(
   source: Reloadable<T>,

@@ -70,7 +70,7 @@ export function oneOf<const T extends string>(words: readonly T[]) {
   return z.enum(words, `must be one of: ${words.join(', ')}`);
 }
 
-/** Comma-separated parts, at least one; blanks around a part don't count. */
+/** Comma-separated parts, at least one; spaces around a part don't count. */
 export function list() {
   return z.string().transform((value): readonly string[] => value.split(',').map((part) => part.trim()));
 }
@@ -90,7 +90,7 @@ export function host() {
 /** An `http` or `https` origin; normalised, without a trailing slash. */
 function origin() {
   return z.string().transform((value, context) => {
-    // The URL parser repairs backslashes, blanks and missing slashes. Refuse them first.
+    // The URL parser repairs backslashes, white space and missing slashes. Refuse them first.
     if (/^https?:\/\/[^\s/?#\\@]+\/?$/i.test(value) && URL.canParse(value)) return new URL(value).origin;
     context.addIssue(
       'must be an origin such as https://app.example.com: http or https, no path, query or user',
@@ -105,15 +105,15 @@ export function isLoopback(url: string): boolean {
   return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-/** One line of text. A blank at either end is a typing error. */
+/** One line of text. A space at either end is a typing error. */
 function oneLine() {
   return z
     .string()
     .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters or line breaks')
-    .refine((value) => value === value.trim(), 'must not begin or end with a blank');
+    .refine((value) => value === value.trim(), 'must not begin or end with a space');
 }
 
-/** Scope tokens (RFC 6749 §3.3), joined by one blank. */
+/** Scope tokens (RFC 6749 §3.3), joined by one space. */
 function scopes() {
   return z
     .string()
@@ -138,7 +138,7 @@ function redisUrl() {
 
 /** Refuses braces. In a cluster they are hash tags, and would put every session on one node. */
 function redisPrefix() {
-  return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without blanks, { and }');
+  return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without spaces, { and }');
 }
 
 function sessionKeys() {
@@ -167,7 +167,7 @@ function apiPaths() {
     .transform((parts): readonly string[] => parts.map((part) => (part.endsWith('/') ? part : `${part}/`)))
     .refine(
       (paths) => paths.every((path) => API_PATH.test(path) && !path.includes('..')),
-      'must be paths that start with /api/, without "..", "//", "%", "?", "#", ";", "\\" and blanks',
+      'must be paths that start with /api/, without "..", "//", "%", "?", "#", ";", "\\" and spaces',
     );
 }
 

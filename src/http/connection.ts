@@ -74,7 +74,7 @@ export class Connection {
     });
   }
 
-  /** Closes the connection after the response that is due, and drops whatever else the client sends. */
+  /** Closes the connection after the response that is due, and drops all further input. */
   closeAfterResponse(): void {
     if (this.#response === null) {
       this.close();

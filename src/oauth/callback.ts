@@ -80,8 +80,8 @@ function throwExchangeFailed(cause: unknown, returnTo: string): never {
 }
 
 /**
- * Ends the session that the browser had before. An outage of Redis does not fail the
- * sign-in, because the new session is stored already. Resolves after the first try; retries in the background until `giveUpMs`.
+ * Ends the session that the browser had before. An outage of Redis does not fail the sign-in, because the new session is stored
+ * already. Resolves after the first try, and retries in the background until `giveUpMs`.
  */
 export async function endPreviousSession(
   {

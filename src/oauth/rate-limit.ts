@@ -28,7 +28,7 @@ type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
 
 /**
  * Limits the sign-ins that one client address may start in ten minutes, over all processes, to SIGN_INS_PER_ADDRESS. Refuses
- * further ones with a 429 (RFC 6585 §4). Each request counts whatever its method, because each would write to Redis. Redis
+ * further ones with a 429 (RFC 6585 §4). Requests of every method count, because each would write to Redis. Redis
  * holds no address, only an HMAC of it under a key derived from the first session key.
  */
 export function createSignInLimit(deps: {
@@ -91,7 +91,7 @@ export function createSignInCounts(deps: {
   const { redis, prefix } = deps;
   const local = createLocalCounts(deps);
   // The store names a script by what SCRIPT LOAD returns. With its text as the name, EVAL sends it each time, and no Redis
-  // needs to know it beforehand.
+  // needs to know it before.
   const shared = new RedisStore({
     prefix,
     sendCommand: async (command, ...args) => {

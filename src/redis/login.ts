@@ -44,8 +44,8 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 
 /**
  * Signs in with another login over a separate connection to each connected server, and reads as `GET /readyz` does. A user who
- * may sign in may still not read. `prefix` starts every key. Rejects with a ConfigError where Redis refuses the login. Ignores a
- * Redis that can't be reached.
+ * may sign in may still not read. `prefix` starts every key. Rejects with a ConfigError where Redis refuses the login. Ignores
+ * a Redis that can't be reached.
  */
 export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
   const keys = probeKeys(client, prefix);
@@ -116,7 +116,7 @@ function isRefusal(error: unknown): error is Error {
 }
 
 function toProblem(message: string, password: string | undefined): string {
-  if (message.startsWith('NOPERM')) return 'REDIS_URL has a user who may not do at Redis what Cloakroom does';
+  if (message.startsWith('NOPERM')) return 'REDIS_URL has a user without a permission that Cloakroom needs';
   return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
 }
 

@@ -38,7 +38,7 @@ export function createRedisMetrics(registry: Registry) {
     settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // After this time the caller has given up, whatever the reply is.
+      // After this time the caller has given up, even where a reply comes.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },

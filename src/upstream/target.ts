@@ -13,9 +13,9 @@ const MAX_ROUNDS = 8;
 const PLAIN = /^(?:\/[\w~!$&'()*,:=@-]+(?:\.[\w~!$&'()*,:=@-]+)*)+\/?(?:\?[^\x00-\x20\x7f#]*)?$/; // oxlint-disable-line no-control-regex
 const NEAR_AUTHORIZATION = new RegExp(`^${AUTHORIZATION_PATH}`, 'i');
 
-/** `.` or `..`, also to a server that trims blanks, or that finds encoded parameters or a query behind it. */
+/** `.` or `..`, also to a server that trims white space, or that finds encoded parameters or a query behind it. */
 const DOT_SEGMENT = /^[\s+]*\.\.?[\s+]*(?:[;?#]|$)/;
-/** The segments of the authorization endpoints, read as loosely. Windows drops dots and blanks at the end of a name. */
+/** The segments of the authorization endpoints, read as loosely. Windows drops dots and spaces at the end of a name. */
 const AUTHORIZATION = AUTHORIZATION_PATH.split('/')
   .slice(1)
   .map((name) => new RegExp(`^[\\s+]*${name}[\\s+.]*(?:[;?#]|$)`));

@@ -1,4 +1,4 @@
-/** Whether a text has a visible character: not only blanks, marks and invisible ones. */
+/** Whether a text has a visible character: not only white space, marks and invisible ones. */
 export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }

@@ -19,7 +19,7 @@ export const WORKSPACES = {
 
 /**
  * Whether an id is safe as one segment of a path, however a server decodes it. Refuses separators, escapes and dot segments,
- * and whatever the gateway refuses. The service promises nothing about its ids.
+ * and every id that the gateway refuses. The service promises nothing about its ids.
  */
 export function isPathId(id: string): boolean {
   if (id.length === 0 || id.length > MAX_ID_LENGTH || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;

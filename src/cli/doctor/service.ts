@@ -147,7 +147,7 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   if (error === 'invalid_client') {
     return problem(
       'The service does not know the app, or refuses its secret: users can’t sign in, and no token is refreshed.',
-      'Compare both with the app as it is registered. Look for blanks, and for a secret that was replaced.',
+      'Compare both with the app as it is registered. Look for spaces, and for a secret that was replaced.',
     );
   }
   if (error === 'unauthorized_client' || error === 'unsupported_grant_type') {

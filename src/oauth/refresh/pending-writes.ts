@@ -46,7 +46,7 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
     for (;;) {
       await delay(RETRY_MS);
       try {
-        await compareAndSet(before, record); // where a request has stored it meanwhile, this finds the same grant
+        await compareAndSet(before, record); // finds the same grant if a request has stored it since
         return true;
       } catch (error) {
         if (error instanceof SessionEndedError) return true;

@@ -77,7 +77,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return grant.expiresAt - now() <= aheadMs && now() - refreshedAt >= MIN_INTERVAL_MS;
   };
 
-  /** The clock of the process that refreshed the token may be ahead of ours, hence the absolute value. */
+  /** The clock of the process that refreshed the token may be ahead of ours, so that the difference may be negative. */
   const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 

@@ -76,8 +76,8 @@ function notTabular(reason: string): AppError {
   return new AppError('list_not_tabular', { cause: new Error(reason) });
 }
 
-/** Blanks and invisible characters, which a spreadsheet ignores at the start of a cell. */
-const LEADING_BLANKS = /^[\s\p{C}\p{Z}]*/u;
+/** White space and invisible characters, which a spreadsheet ignores at the start of a cell. */
+const LEADING_SPACE = /^[\s\p{C}\p{Z}]*/u;
 /** Where a cell or row starts for a reader with another separator, and what it ignores there. Quotes belong to that cell. */
 const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
 
@@ -86,7 +86,7 @@ const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
  * behind other separators. Excel splits at semicolons where Windows has a decimal comma, and ignores our quotes then.
  */
 export function neutraliseFormulas(text: string): string {
-  const leading = LEADING_BLANKS.exec(text)?.[0].length ?? 0;
+  const leading = LEADING_SPACE.exec(text)?.[0].length ?? 0;
   const isFormula = /^[\t\r\n]/.test(text) || startsFormula(text, leading);
   const inside = text.replaceAll(OTHER_STARTS, (start, at: number) =>
     startsFormula(text, at + start.length) ? `${start}'` : start,

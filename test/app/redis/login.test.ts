@@ -96,7 +96,7 @@ describe('changing the login', () => {
 describe('trying a login', () => {
   const PREFIX = 'cloakroom:';
   const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
-  const NO_RIGHT = 'REDIS_URL has a user who may not do at Redis what Cloakroom does';
+  const NO_RIGHT = 'REDIS_URL has a user without a permission that Cloakroom needs';
   const RIGHTS: Readonly<Record<string, readonly string[]>> = {
     sound: ['~cloakroom:*', '+@all'],
     unreading: ['~cloakroom:*', '+@all', '-getex'],

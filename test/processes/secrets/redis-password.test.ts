@@ -91,7 +91,7 @@ test('a reload with a user who may not read changes nothing, and new connections
   const { url } = fleet.at(0);
 
   await folder.write('REDIS_URL', urlWith('next'));
-  const problems = ['REDIS_URL has a user who may not do at Redis what Cloakroom does'];
+  const problems = ['REDIS_URL has a user without a permission that Cloakroom needs'];
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems });
   expect((await send(url, cookie)).status).toBe(200);
   await admin.call('CLIENT', 'KILL', 'USER', 'app');
