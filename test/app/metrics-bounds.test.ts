@@ -6,7 +6,7 @@ import { API_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { startMetricsApp } from '../support/metrics-app.ts';
 import { fc, times } from '../support/properties.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-client.ts';
 import { startSignIn, startTestApp } from '../support/test-app.ts';
 
 const metrics = useFixture(startMetricsApp);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createApp } from '../../src/app.ts';
 import { ROUTES, toRouteName } from '../../src/routes.ts';
 import { useTestApp } from '../support/fixtures.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-client.ts';
 import { routes } from '../unit/console/openapi-document.ts';
 
 const testApp = useTestApp();

@@ -6,7 +6,7 @@ import { WORKSPACES_PATH } from '../support/constants.ts';
 import { useTestApp } from '../support/fixtures.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 import { startTestApp } from '../support/test-app.ts';
-import { sendRaw } from '../support/raw.ts';
+import { sendRaw } from '../support/raw-client.ts';
 
 describe('a page', () => {
   const testApp = useTestApp();

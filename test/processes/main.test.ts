@@ -5,7 +5,7 @@ import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram, type Program } from '../support/programs.ts';
-import { exchangeBytes } from '../support/raw.ts';
+import { exchangeBytes } from '../support/raw-client.ts';
 import { useTestApp } from '../support/fixtures.ts';
 
 const testApp = useTestApp();

@@ -1,5 +1,5 @@
 import { API_PATH } from '../support/constants.ts';
-import { exchangeBytes } from '../support/raw.ts';
+import { exchangeBytes } from '../support/raw-client.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 export interface RequestText {

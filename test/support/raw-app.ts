@@ -1,6 +1,5 @@
 import type { Grant } from '../../src/session/record.ts';
-import { exchangeBytes } from './raw.ts';
-import { openConnection } from './raw-client.ts';
+import { exchangeBytes, openConnection } from './raw-client.ts';
 import { readMessage } from './raw-message.ts';
 import { startTestApp } from './test-app.ts';
 import { startRawService } from './raw-service.ts';

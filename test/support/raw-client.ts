@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { TestApp } from './test-app.ts';
 
 /** Longer than Cloakroom waits for the service: its response ends a request that hangs there. */
 const SILENCE_MS = 60_000;
@@ -62,4 +63,17 @@ export async function outcomeOf(socket: Socket): Promise<string> {
   socket.on('error', ({ code, message }: NodeJS.ErrnoException) => (outcome = code ?? message));
   await new Promise((resolve) => socket.once('close', resolve));
   return outcome;
+}
+
+/** Sends bytes over a connection of its own. Resolves with all bytes in return once it closes; rejects where an error ends it. */
+export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
+  const { socket, text } = watch(connect(port, '127.0.0.1'));
+  socket.write(bytes);
+  await once(socket, 'close');
+  return Buffer.from(text(), 'latin1');
+}
+
+/** Sends a request, head and body, to Cloakroom as it stands. Resolves with the response as Latin-1. */
+export async function sendRaw(testApp: TestApp, text: string): Promise<string> {
+  return (await exchangeBytes(testApp.config.port, Buffer.from(text))).toString('latin1');
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { passesCrossSiteCheck } from '../../../src/http/cross-site.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 /**

@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as API, CHUNKED } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openConnection } from '../../support/raw-client.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { openConnection, sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const HIDDEN = '/api/public/v1/hidden';

@@ -4,7 +4,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const testApp = useTestApp({ MAX_BODY_BYTES: '200000' });

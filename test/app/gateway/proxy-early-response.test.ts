@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const HIDDEN = '/api/public/v1/hidden';

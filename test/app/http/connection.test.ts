@@ -7,8 +7,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as API } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openConnection } from '../../support/raw-client.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { openConnection, sendRaw } from '../../support/raw-client.ts';
 
 // One request at a time on a connection (contract, section 3).
 

@@ -6,7 +6,7 @@ import { AppError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { StoreUnavailableError } from '../../../src/redis/client.ts';
 import { startHttpServer } from '../../support/http-server.ts';
-import { exchangeBytes } from '../../support/raw.ts';
+import { exchangeBytes } from '../../support/raw-client.ts';
 import { render } from '../../support/render.ts';
 
 /** An app whose pages do what `page` does, and the lines that it logs. */

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { useTestApp } from '../../support/fixtures.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 
 const testApp = useTestApp({ PUBLIC_URL: 'https://app.example' });
 let cookie: string;

@@ -8,7 +8,7 @@ import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useTestApp } from '../../support/fixtures.ts';
-import { sendRaw } from '../../support/raw.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 import { passSignIn, startSignIn, tokenRequests } from '../../support/test-app.ts';
 
 const testApp = useTestApp();

@@ -7,7 +7,7 @@ import { createFetch, openTls } from '../../support/reverse-proxies/reverse-prox
 import { startHaproxy } from '../../support/haproxy.mjs';
 import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exchangeBytes } from '../../support/raw.ts';
+import { exchangeBytes } from '../../support/raw-client.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
 // Hostile requests to the reverse proxies and the load balancer, as deploy/ configures them.

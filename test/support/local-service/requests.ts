@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Response } from 'supertest';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
-import { exchangeBytes } from '../raw.ts';
+import { exchangeBytes } from '../raw-client.ts';
 
 /** The redirect URL that the local service knows by default. */
 export const CALLBACK = 'http://localhost:3000/auth/callback';

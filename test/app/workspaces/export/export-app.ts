@@ -2,10 +2,9 @@ import type { Wait } from '../../../../src/workspaces/export/all-items.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { openConnection } from '../../../support/raw-client.ts';
+import { exchangeBytes, openConnection } from '../../../support/raw-client.ts';
 import { dechunk, readMessage, valuesOf, type RawMessage } from '../../../support/raw-message.ts';
 import { json } from '../../../support/raw-service.ts';
-import { exchangeBytes } from '../../../support/raw.ts';
 import { startTestApp } from '../../../support/test-app.ts';
 import { startSmallService, type Interception } from '../small-service.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { eventually } from '../../../support/eventually.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { dechunk, readMessage } from '../../../support/raw-message.ts';
-import { exchangeBytes } from '../../../support/raw.ts';
+import { exchangeBytes } from '../../../support/raw-client.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
 import { startExportApp, toLines } from './export-app.ts';
