@@ -1,8 +1,49 @@
 import { expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
 import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { respondsWithHostileItems, type View } from '../support/e2e/pages.ts';
+import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
 import { useViewBrowser } from '../support/e2e/view-browser.ts';
-import { STATES } from '../support/e2e/states.ts';
+import { knowsItsSession, signIn } from '../support/e2e/watched-page.ts';
+import type { TestApp } from '../support/test-app.ts';
+
+/** Where two minutes are left of an hour without use, and a second. */
+const NEAR_THE_END = '58:01';
+
+const workspaces: Pick<View, 'path' | 'status'> = { path: '/workspaces', status: 200 };
+const inConsole: Pick<View, 'path' | 'status' | 'signedIn'> = {
+  path: '/console',
+  status: 200,
+  signedIn: true,
+};
+
+/** States that pages reach by their scripts. */
+const STATES: readonly View[] = [
+  { ...workspaces, name: 'filter', signedIn: true, reach: then(filter) },
+  { ...workspaces, name: 'all pages loaded', signedIn: true, reach: then(loadAll) },
+  { ...workspaces, name: 'export done', signedIn: true, reach: then(exportAll) },
+  { ...workspaces, name: 'offline', signedIn: true, reach: then(goOffline) },
+  { ...workspaces, name: 'session ended', signedIn: true, reach: then(endSession) },
+  // With sessions of their own: that of the others goes on.
+  { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
+  { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
+
+  { ...inConsole, name: 'console, response of the service', reach: then(send(WORKSPACES_PATH)) },
+  {
+    ...inConsole,
+    name: 'console, refused by the gateway',
+    failing: 404,
+    reach: then(send('/api/private/v1/keys')),
+  },
+  {
+    ...inConsole,
+    name: 'console, hostile response',
+    service: respondsWithHostileItems,
+    reach: then(send(WORKSPACES_PATH)),
+  },
+];
 
 const shownViews = useViewBrowser({ inOnePage: true });
 
@@ -17,3 +58,65 @@ test.each(STATES)(
     expect(complaintsOf(shown)).toEqual([]);
   },
 );
+
+/** The way to a state: the page, and then what a person does there. */
+function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
+  return async (page, testApp, path) => {
+    await page.goto(testApp.origin + path);
+    await knowsItsSession(page);
+    await act(page);
+  };
+}
+
+async function filter(page: Page): Promise<void> {
+  await page.getByRole('searchbox').fill('no such words');
+  await page.getByText('0 of the 25 shown here match.').waitFor();
+}
+
+async function loadAll(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Load all pages' }).click();
+  await page.getByText('All loaded: 137 items.').waitFor();
+}
+
+async function exportAll(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'NDJSON' }).click();
+  await page.locator('[data-export-progress]').getByText('137 items saved as').waitFor();
+}
+
+async function goOffline(page: Page): Promise<void> {
+  await page.context().setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+}
+
+async function endSession(page: Page): Promise<void> {
+  await page.context().clearCookies();
+  await comeBackTo(page);
+  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+}
+
+async function comeNearTheEnd(page: Page, testApp: TestApp): Promise<void> {
+  const context = page.context();
+  await stopClock(context);
+  await signIn(page, testApp);
+  await knowsItsSession(page);
+  await (await sessionOf(context, testApp)).idleEndsIn(110_000);
+  await context.clock.fastForward(NEAR_THE_END);
+  await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
+}
+
+async function signOutElsewhere(page: Page, testApp: TestApp): Promise<void> {
+  await signIn(page, testApp);
+  await knowsItsSession(page);
+  const other = await page.context().newPage();
+  await other.goto(`${testApp.origin}/workspaces`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'You signed out in another tab' }).waitFor();
+}
+
+function send(path: string) {
+  return async (page: Page) => {
+    await page.getByLabel('Path').fill(path);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('heading', { name: 'Response' }).waitFor();
+  };
+}

@@ -1,12 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionLogId } from '../../../src/session/events.ts';
-import { ACCEPT_HTML } from '../../support/constants.ts';
+import { ACCEPT_HTML, TOKEN_PATH } from '../../support/constants.ts';
 import { send, startLoad, tally, type FleetResponse, type Load } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
-import { OUTAGES, breakTokenEndpoint } from '../../support/fleet/token-endpoint-outages.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST_EVERY_MS = 250;
@@ -19,6 +19,37 @@ const REFRESH_AHEAD_SECONDS = 300;
 const EXPIRES_IN_MS = 290_000;
 /** Redis counts the time between two refreshes, and the log reports it. */
 const TIMER_SLACK_MS = 100;
+
+type Outage = (req: IncomingMessage, res: ServerResponse) => void;
+
+const responses =
+  (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Outage =>
+  (_req, res) =>
+    void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+
+const beginResponse = (res: ServerResponse, then?: () => void) => {
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
+  res.write('{"access_token":"half of', then);
+};
+
+/** What a token endpoint may do that says nothing of the grant: none of it ends a session. */
+const OUTAGES: Readonly<Record<string, Outage>> = {
+  'breaks the connection': (req) => void req.socket.destroy(),
+  'breaks off its response': (_req, res) => beginResponse(res, () => res.destroy()),
+  hangs: () => {},
+  'hangs in its response': (_req, res) => beginResponse(res),
+  'responds with 500': responses(500, '{"code":"INTERNAL","message":"oops"}'),
+  'responds with 502 with HTML': responses(502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' }),
+  'responds with 200 with junk': responses(200, '\u0000 no JSON'),
+  'responds with 200 without a token': responses(200, '{"expires_in":900}'),
+  'responds with 302': responses(302, '', { location: TOKEN_PATH }),
+  'responds with 429': responses(429, '{"code":"TOO_MANY_REQUESTS"}'),
+  'responds with 429 with Retry-After': responses(429, '', { 'retry-after': '30' }),
+  'responds with 400 invalid_request': responses(400, '{"error":"invalid_request"}'),
+  'responds with 401 invalid_client': responses(401, '{"error":"invalid_client"}'),
+  'responds with 500 server_error': responses(500, '{"error":"server_error"}'),
+  'responds with 200 temporarily_unavailable': responses(200, '{"error":"temporarily_unavailable"}'),
+};
 
 /** A session that clients use at both processes, during an outage and until it is over. */
 interface ObservedSession {
@@ -47,9 +78,14 @@ const fleet = useFleet({
 const observed = new Map<string, ObservedOutage>();
 
 beforeAll(async () => {
-  const outages = new Map<string, (typeof OUTAGES)[string]>();
-  breakTokenEndpoint(fleet.service, outages);
-  const observe = async ([how, outage]: [string, (typeof OUTAGES)[string]]) => {
+  /** By the refresh token of the grant. */
+  const outages = new Map<string, Outage>();
+  fleet.service.intercept = (req, res, refreshToken) => {
+    const outage = outages.get(refreshToken ?? '');
+    outage?.(req, res);
+    return outage !== undefined;
+  };
+  const observe = async ([how, outage]: [string, Outage]) => {
     const expired = await fleet.createSession(how, { expiresAt: 0 });
     const expiring = await fleet.createSession(how, { expiresAt: Date.now() + EXPIRES_IN_MS });
     for (const { grant } of [expired, expiring]) outages.set(grant.refreshToken ?? '', outage);
