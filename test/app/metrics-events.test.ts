@@ -84,14 +84,6 @@ describe('signing in and out', () => {
     await expectGrowth('cloakroom_sessions_ended_total{cause="signed_out"}');
   });
 
-  test('a second sign-in counts the session before as ended', async () => {
-    const { browser } = await metrics.testApp.signIn();
-    await browser.open(`${metrics.testApp.origin}/auth/login`);
-    const consent = await browser.open(`${metrics.testApp.origin}/auth/login`);
-    await browser.follow(await browser.press(consent, 'Allow'));
-    await expectGrowth('cloakroom_sessions_ended_total{cause="signed_in_again"}');
-  });
-
   test.each<[outcome: string, query: string, tokenResponse: object | null]>([
     ['denied', 'error=access_denied', null],
     ['refused', 'error=server_error', null],

@@ -127,17 +127,6 @@ test('a page of an earlier session shows nothing to the next user', async () => 
   expect(await rows(page)).toBe(10);
 });
 
-test('while Cloakroom is unavailable the page stays, and checks its session again', async () => {
-  const { page, context } = await e2e.openSignedIn(PLACE, {}, withClock);
-  await page.route('**/auth/session', async (route) => route.fulfill({ status: 503, body: '{}' }));
-  await comeBackTo(page);
-  expect(await rows(page)).toBe(10);
-  await page.unroute('**/auth/session');
-  await endSession(context);
-  await context.clock.runFor(5_000);
-  await heading(page, 'Your session has ended').waitFor();
-});
-
 test('a page whose session must have expired is covered until Cloakroom responds, and is as before then', async () => {
   const watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;

@@ -104,12 +104,6 @@ describe('inside a workspace', () => {
     expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
   });
 
-  test('a workspace that does not exist is a 404 page', async () => {
-    const page = await browser.open(`${testApp.origin}/workspaces/unknown/rooms`);
-    expect(page.status).toBe(404);
-    expect(page.text).toContain('There is nothing here');
-  });
-
   test.each([
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],

@@ -141,11 +141,6 @@ describe('the content of a page', () => {
     expect(panelsAfter([response(ANOTHER)], ended)).toEqual(['anotherSession']);
     expect(panelsAfter([response(OWN)], ended)).toEqual(['anotherSession']);
   });
-
-  test('stays after the message of a sign-out until a check confirms it', () => {
-    expect(panelsAfter([SIGN_OUT_ELSEWHERE])).toEqual([]);
-    expect(panelsAfter([SIGN_OUT_ELSEWHERE, response(OWN)])).toEqual([]);
-  });
 });
 
 describe('the body of /auth/session', () => {
