@@ -37,12 +37,9 @@ type Intercept = (
 ) => boolean | Promise<boolean>;
 
 /**
- * The local service behind a server that counts requests and may respond in its place. It has a Redis of its own, so that
- * faults of Cloakroom's Redis leave it alone.
+ * Starts the local service behind a server that counts requests and may respond in its place. It has a Redis of its own, so that
+ * faults of Cloakroom's Redis leave it alone. `env` holds `LOCAL_SERVICE_*` variables.
  */
-export type TestService = Awaited<ReturnType<typeof startService>>;
-
-/** Starts it; `env` holds `LOCAL_SERVICE_*` variables. */
 export async function startService(env: Readonly<Record<string, string>> = {}) {
   const privateRedis = await startPrivateRedis();
   const redis = await openRedis(privateRedis.url);
