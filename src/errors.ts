@@ -243,7 +243,7 @@ export interface AppErrorOptions {
   readonly allow?: string;
   /** Path that the sign-in link of the error page comes back to; by default the page that failed. */
   readonly returnTo?: string;
-  /** For the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown;
 }
 

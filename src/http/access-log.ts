@@ -126,7 +126,7 @@ function toTenths(ms = 0): number | undefined {
 
 const MAX_LOGGED_PATH = 256;
 /**
- * Where the logged path ends: at a character that may begin a query or fragment in a mangled URL, also percent-encoded any
+ * A character that ends the logged path. It may begin a query or fragment in a mangled URL, and may be percent-encoded any
  * number of times. No value stands before the first of these.
  */
 const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;

@@ -68,7 +68,7 @@ export async function startPrivateRedis(settings: readonly string[] = [], mode: 
   supervisor.stdout.destroy();
   supervisor.unref();
   return {
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     url: `redis+unix://${socket}`,
     /** Process id of the `redis-server`, for tests that pause or kill it. */
     pid,

@@ -3,7 +3,7 @@ import { settlesWithin } from '../promises.ts';
 import { isFull, parseInfo } from './info.ts';
 import type { ReadSession } from './session-reads.ts';
 
-/** With this many names each master of a usual cluster has at least one. */
+/** Number of keys to probe in a cluster. Each master of a usual cluster then has at least one. */
 const CLUSTER_PROBES = 16;
 /** Longest wait for INFO, in ms. Load balancers often wait one second for a health check. */
 const INFO_TIMEOUT_MS = 500;

@@ -1,4 +1,4 @@
-/** From best to worst. */
+/** Statuses from best to worst. */
 const STATUSES = ['ok', 'skipped', 'warning', 'problem'] as const;
 
 export type Status = (typeof STATUSES)[number];
@@ -13,7 +13,7 @@ export interface Result {
 }
 
 export interface Finding extends Result {
-  /** For programs; documented in docs/operations.md. */
+  /** Identifies the check to programs (docs/operations.md). */
   readonly id: string;
   readonly title: string;
 }

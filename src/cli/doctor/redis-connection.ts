@@ -8,7 +8,7 @@ const COMMAND_TIMEOUT_MS = 2_000;
 
 /** One Redis, Sentinel or node of a cluster, with its login. */
 export interface RedisServer {
-  /** For the report; never holds the login. */
+  /** Name in the report, without the login. */
   readonly name: string;
   readonly options: Pick<RedisOptions, 'host' | 'port' | 'path' | 'tls' | 'username' | 'password'>;
   readonly db: number;

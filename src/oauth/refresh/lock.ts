@@ -87,8 +87,8 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
 
       let confirmedAt = -Infinity;
       /**
-       * Records that Redis confirmed the lock. Redis may have extended it as early as the command was sent, so that time
-       * counts.
+       * Sends a command, and records when Redis confirmed the lock. The time is that before the command, because Redis may have
+       * extended the lock as early as that. Resolves with whether the lock is still held.
        */
       const sendAndConfirm = async (send: () => Promise<unknown>) => {
         const sentAt = performance.now();

@@ -50,17 +50,17 @@ export class ShuttingDownError extends TokenEndpointError {
   }
 }
 
-/** A session is refreshed at most once within this time. */
+/** A session is refreshed at most once within this time, in ms. */
 export const MIN_INTERVAL_MS = 1_000;
-/** Beyond TOKEN_TIMEOUT_SECONDS, a refresh waits this long, for example for a process that holds the lock and crashes. */
+/** Longest wait beyond TOKEN_TIMEOUT_SECONDS, in ms, for example for a process that crashes while it holds the lock. */
 const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
 /** Most refreshes at a time in one process. After an outage all sessions are refreshed at once. */
 const MAX_REFRESHES = 32;
-/** The wait for another process's result grows from the first to the second value. */
+/** The wait between two looks for another process's result grows from the first to the second value (ms). */
 const FIRST_POLL_MS = 40;
 const LONGEST_POLL_MS = 250;
-/** The time that another process gets for storing its tokens, beyond TOKEN_TIMEOUT_SECONDS. */
+/** The time that another process gets to store its tokens, beyond TOKEN_TIMEOUT_SECONDS, in ms. */
 const STORE_TIMEOUT_MS = 10_000;
 
 /**

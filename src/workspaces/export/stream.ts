@@ -11,7 +11,7 @@ import type { ReadAllItems } from './all-items.ts';
 
 /** A file format of exports. */
 export interface ExportFormat {
-  /** Without a dot. */
+  /** Extension of the file name, without a dot. */
   readonly extension: string;
   readonly contentType: string;
   /** Starts one export. */
@@ -31,7 +31,7 @@ interface ExportRequest {
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   readonly format: ExportFormat;
-  /** With its extension; ASCII without quotes and backslashes. */
+  /** Name with its extension, in ASCII without quotes and backslashes. */
   readonly fileName: string;
 }
 
