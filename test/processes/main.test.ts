@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { API_PATH, CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
+import { CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
 import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { eventually } from '../support/eventually.ts';
@@ -157,16 +157,6 @@ describe('npm start', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     program.child.kill('SIGTERM');
     expect((await program.ended()).code).toBe(0);
-  });
-
-  test('starts without the service, and is ready: only API requests fail', async () => {
-    await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1' });
-    const url = await readyUrl(program);
-    const { cookie } = await testApp.createSession();
-    const response = await fetch(url + API_PATH, { headers: { cookie } });
-    expect(response.status).toBe(502);
-    expect(await response.json()).toMatchObject({ code: 'service_unreachable' });
-    expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
   });
 
   test('exits with 1 where a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH } from '../../support/constants.ts';
@@ -95,22 +94,6 @@ test('the metrics count problems of the gateway by their code', async () => {
   const { expectCount } = metrics;
   await send('');
   await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);
-});
-
-test('the metrics count requests in flight', async () => {
-  const { testApp, expectCount, text } = metrics;
-  const { cookie } = await testApp.createSession();
-  const received = createDeferred<ServerResponse>();
-  testApp.intercept = (_req, res) => {
-    received.resolve(res);
-    return true;
-  };
-  const response = send(cookie);
-  await expectCount('cloakroom_api_requests_in_flight', 1);
-  (await received.promise).end('{}');
-  await response;
-  await expectCount('cloakroom_api_requests_in_flight', 0);
-  expect(await text()).toMatch(/^# TYPE cloakroom_api_requests_in_flight gauge$/m);
 });
 
 test('the metrics port serves only metrics', async () => {

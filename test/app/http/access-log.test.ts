@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { createAccessLog, createRequestMetrics, type LoggedRequest } from '../../../src/http/access-log.ts';
-import { requestContext } from '../../../src/http/request-context.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { startHttpServer } from '../../support/http-server.ts';
@@ -94,12 +93,6 @@ describe('the line of a request', () => {
     expect(entries).toMatchObject(targets.map((path) => ({ path, status: 200, msg: 'request' })));
   });
 
-  test('marks a response that was cut off, and has no status without a response', async () => {
-    const { entries } = await logRequests([['GET', '/cut', 0]]);
-    expect(entries).toMatchObject([{ path: '/cut', cutOff: true }]);
-    expect(entries[0]).not.toHaveProperty('status');
-  });
-
   test.each<[string, string, RequestListener]>([
     ['a body with its length', 'GET', (_req, res) => res.end('é')],
     ['chunks', 'GET', (_req, res) => res.write(Buffer.alloc(5)) && res.end('é')],
@@ -119,14 +112,6 @@ describe('the line of a request', () => {
 
   test('is not written at the level warn', async () => {
     expect((await logRequests([['GET', '/a']], { level: 'warn' })).lines).toEqual([]);
-  });
-
-  test('has what a handler adds to the context of its request', async () => {
-    const respond: RequestListener = (_req, res) => {
-      requestContext(res).token = 'refreshed';
-      res.end();
-    };
-    expect((await logRequests([['GET', '/a']], { respond })).entries).toMatchObject([{ token: 'refreshed' }]);
   });
 });
 

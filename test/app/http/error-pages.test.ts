@@ -160,13 +160,6 @@ test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])
   },
 );
 
-test('an unknown path is a 404 page with a link', async () => {
-  const { response } = await fail(secret, { path: '/nowhere' });
-  expect(response.status).toBe(404);
-  expect(response.text).toContain('There is no such page');
-  expect(linksOf(response.text)).toEqual([START]);
-});
-
 test('a malformed percent-encoding in a path is a 400 page', async () => {
   const { response, lines } = await fail(secret, { path: '/item/%ff' });
   expect(response.status).toBe(400);

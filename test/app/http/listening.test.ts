@@ -1,22 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { HttpServer } from '../../../src/http/http-server.ts';
 import { bindPort } from '../../../src/http/listening.ts';
 import { createLog } from '../../../src/observability/logger.ts';
-
-test('a client that connects before the server is up is served by it', async () => {
-  await using bound = await bindPort('127.0.0.1', 0);
-  const early = connect(bound.port, '127.0.0.1');
-  early.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
-  await once(early, 'connect');
-  const server = createServer((_req, res) => res.end('welcome'));
-  await bound.handOver(server);
-  expect(await text(early)).toMatch(/welcome$/);
-  server.close();
-});
 
 test('a client that connects before a server that never starts is disconnected', async () => {
   const bound = await bindPort('127.0.0.1', 0);
