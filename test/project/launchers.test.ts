@@ -59,7 +59,7 @@ test.each([
     'npm start installs the packages for development where a production install has no build',
     'start.mjs',
     PRODUCTION_INSTALL,
-    `There is no dist, nor what makes it: the packages for development are installed, too.\n${INSTALLS}`,
+    `There is no dist and no compiler: installing the packages for development, too.\n${INSTALLS}`,
   ],
   [
     'npm start installs packages of another version again',
