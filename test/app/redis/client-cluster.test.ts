@@ -72,7 +72,9 @@ test('a login is tried at each node, whichever stores the key', async () => {
   await redisReady(client); // to each master: after a failover another one may just have become it
   for (const nodes of shards) {
     await tell(nodes, 'ACL', 'SETUSER', 'tried', '-getex');
-    await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user without a permission');
+    await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow(
+      'REDIS_URL has a user without a permission',
+    );
     await tell(nodes, 'ACL', 'SETUSER', 'tried', '+getex');
   }
 });

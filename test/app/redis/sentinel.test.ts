@@ -78,7 +78,9 @@ test('another login is tried at the master', async () => {
   const master = await topology.master();
   await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
   const login = { username: 'app', password: 'one' };
-  await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user without a permission');
+  await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow(
+    'REDIS_URL has a user without a permission',
+  );
   await master.ask('ACL', 'SETUSER', 'app', '+getex');
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
 });
