@@ -1,7 +1,7 @@
 import { ensureFromApt, pathOf } from './ensure-programs.mjs';
 
 /**
- * The path of a Chromium; undefined where there is none. Debian's headless Chromium comes first, because it takes a third less CPU
+ * Returns the path of an installed Chromium, or undefined. Debian's headless Chromium comes first, because it takes a third less CPU
  * for the same pages.
  */
 export function chromiumPath() {

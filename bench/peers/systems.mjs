@@ -139,7 +139,7 @@ async function startAndSignIn(file, settings) {
   for (const grant of settings.grants) {
     const query = new URLSearchParams({ grant: JSON.stringify(grant) });
     const response = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
-    if (!response.ok) throw new Error(`${file} signs nobody in: ${response.status}`);
+    if (!response.ok) throw new Error(`${file} refused the sign-in: ${response.status}`);
     cookies.push(
       response.headers
         .getSetCookie()

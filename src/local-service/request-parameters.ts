@@ -18,7 +18,7 @@ export function formFields(body: unknown): URLSearchParams | undefined {
   return typeof body === 'string' ? parseParameters(body) : undefined;
 }
 
-/** The query without its question mark and not decoded; empty if there is none. */
+/** The query without its question mark and not decoded; empty for a URL without a query. */
 export function rawQuery(req: Request): string {
   const start = req.originalUrl.indexOf('?');
   return start < 0 ? '' : req.originalUrl.slice(start + 1);

@@ -112,7 +112,7 @@ export function createOAuthClient(options: {
     configuration.timeout = timeoutSeconds;
     if (fetchToken !== undefined) configuration[openid.customFetch] = fetchToken;
     // The configuration allows http only on a loopback host or with ALLOW_INSECURE_SERVICE.
-    // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+    // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: Cloakroom allows http where the operator does
     if (serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
   };

@@ -8,7 +8,7 @@ export interface Result {
   readonly status: Status;
   /** The state, and what follows from it. Only this text may hold words of a server, such as its address. */
   readonly detail: string;
-  /** The next step; empty where there is none. */
+  /** The next step; empty if the operator has nothing to do. */
   readonly remedy: string;
 }
 

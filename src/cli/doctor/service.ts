@@ -20,7 +20,7 @@ interface HttpResponse {
   readonly text: string;
 }
 
-/** A response, or the reason why there is none. */
+/** A response, or the reason why the service sent none. */
 type Outcome = HttpResponse | Result;
 
 /**

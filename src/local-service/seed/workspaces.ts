@@ -27,7 +27,7 @@ export function createSeedWorkspaces(demoCount: number) {
       const { first, count } = ofUser.get(userId) ?? toRange(0, 0);
       return { count, at: (index) => workspaceAt(first + index) };
     },
-    /** Finds a workspace; undefined if there is none of this id, or it is another user's. */
+    /** Finds a workspace; undefined if no workspace of this user has the id. */
     find(userId: string, id: string) {
       const index = ofUser.get(userId)?.indexes.get(id);
       if (index === undefined) return undefined;

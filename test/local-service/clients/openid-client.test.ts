@@ -27,7 +27,7 @@ function createOpenidClient({ addresses, tokenFetch, authentication }: Settings)
   const metadata = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const basic = authentication === 'basic' ? openid.ClientSecretBasic(APP.secret) : undefined;
   const configuration = new openid.Configuration(metadata, APP.id, APP.secret, basic);
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: this service runs on loopback
   openid.allowInsecureRequests(configuration);
   // The dialect is the token endpoint's; API requests use the same hook.
   configuration[openid.customFetch] = async (url, init) =>
@@ -77,7 +77,7 @@ function createOauth4webapiClient({ addresses, tokenFetch, authentication }: Set
     authentication === 'basic' ? oauth.ClientSecretBasic(APP.secret) : oauth.ClientSecretPost(APP.secret);
   const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const client = { client_id: APP.id };
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: this service runs on loopback
   const insecure = { [oauth.allowInsecureRequests]: true };
   const options = { ...insecure, [oauth.customFetch]: tokenFetch };
 
