@@ -1,5 +1,5 @@
 import * as openid from 'openid-client';
-import { Client, buildConnector } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
@@ -204,12 +204,10 @@ export function createOAuthClient(options: {
 
 /**
  * Returns a function that sends each token request on a connection of its own (docs/decisions/0043). A late or doubled response
- * is then never taken for that of the next user. It follows no redirect and decodes no content coding. Calls `maySend` once the
- * connection is open, just before the request is written. Rejects with NotSentError, the reason of `signal`, or an error that
- * quotes nothing of the response.
+ * is then never taken for that of the next user. It follows no redirect and decodes no content coding. Rejects with NotSentError
+ * where `maySend` returns false, the reason of `signal`, or an error that quotes nothing of the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
-  const connect = buildConnector({ timeout: timeoutMs });
   return async (
     url: string,
     { method, headers, body, signal }: openid.CustomFetchOptions,
@@ -219,23 +217,13 @@ export function createTokenRequestSender(timeoutMs: number) {
       throw new TypeError('a token request has a form body');
     const { origin, pathname, search } = new URL(url);
     const client = new Client(origin, {
-      connect(options, done) {
-        connect(options, (...result) => {
-          const [, socket] = result;
-          if (socket === null || maySend()) {
-            done(...result);
-            return;
-          }
-          socket.destroy();
-          done(new NotSentError('the token request was not sent'), null);
-        });
-      },
+      connect: { timeout: timeoutMs },
       pipelining: 0, // `Connection: close`
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });
     try {
-      const response = await client.request({
+      const response = await client.compose(declineUnless(maySend)).request({
         path: pathname + search,
         method,
         headers,
@@ -252,6 +240,24 @@ export function createTokenRequestSender(timeoutMs: number) {
       await client.destroy();
     }
   };
+}
+
+/**
+ * Returns an undici interceptor that calls `maySend` in the turn in which undici writes the request. Once the connection is open
+ * would be too early: for its first request a process compiles undici's parser in between.
+ */
+function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart(controller, context) {
+        handler.onRequestStart?.(controller, context);
+        if (!maySend()) controller.abort(new NotSentError('the token request was not sent'));
+      },
+      onResponseStart: (...args) => handler.onResponseStart?.(...args),
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    });
 }
 
 /** Whether an error code is defined by RFC 6749. */

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
@@ -94,15 +95,21 @@ test('a token request that is aborted closes its connection', async () => {
   await closed;
 });
 
-test('a token request is not written where its caller declines once the connection is open', async () => {
+test('a token request is not written where its caller declines once undici is ready to write', async () => {
   await using endpoint = await startEndpoint((socket) => socket.end());
-  let isOpen = false;
-  const declined = endpoint.send(undefined, () => {
-    isOpen = true;
-    return false;
-  });
-  await expect(declined).rejects.toThrow(NotSentError);
-  expect(isOpen).toBe(true);
+  const steps: string[] = [];
+  const onConnected = () => steps.push('connected');
+  subscribe('undici:client:connected', onConnected);
+  try {
+    const declined = endpoint.send(undefined, () => {
+      steps.push('asked');
+      return false;
+    });
+    await expect(declined).rejects.toThrow(NotSentError);
+  } finally {
+    unsubscribe('undici:client:connected', onConnected);
+  }
+  expect(steps).toEqual(['connected', 'asked']);
   await eventually(async () => endpoint.sockets.size === 0);
   expect(endpoint.requests).toEqual([]);
 });
