@@ -34,8 +34,9 @@ const CLEAN_AT_LEAST = 3;
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * Measures the systems for one round, in turns. Each lap begins with another system. Only clean turns count: a system takes turns
- * until it has enough of them, up to a limit.
+ * Measures the systems for one round, in turns. Each lap begins with another system, and every second lap is in reverse
+ * order, because a turn is slower or faster after some systems than after others. Only clean turns count: a system takes turns until
+ * it has enough of them, up to a limit.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} measured: in the order of the systems
@@ -48,7 +49,8 @@ export async function measureRound(plan) {
   const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
   for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
     const first = (firstTurn + lap) % systems.length;
-    for (const { system, taken } of [...turns.slice(first), ...turns.slice(0, first)])
+    const order = [...turns.slice(first), ...turns.slice(0, first)];
+    for (const { system, taken } of lap % 2 === 0 ? order : order.toReversed())
       if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
   }
   const quality = { taken: 0, counted: 0, disturbed: 0 };
