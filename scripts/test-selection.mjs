@@ -25,6 +25,12 @@ export const LONG_TESTS = [
   'test/processes/faults/no-mixing.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
+  // Thousands of random requests to the local service. A test for each row of its interface is in npm test.
+  'test/local-service/api-altered-requests.test.ts',
+  'test/local-service/authorization-endpoint-altered-requests.test.ts',
+  'test/local-service/token-endpoint-interleavings.test.ts',
+  // Copies of the check itself, with other programs in place of its steps.
+  'test/project/check.test.ts',
   // Millions of hostile bytes. test/app/http/connection.test.ts is in npm test.
   'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.

@@ -51,7 +51,7 @@ export const VIEWS: readonly View[] = [
   { name: 'inside a workspace', path: INSIDE, status: 200, signedIn: true },
   { name: 'inside a workspace, second kind', path: `${INSIDE}/murals`, status: 200, signedIn: true },
   { ...SIGNED_IN, name: 'inside a workspace, page 2', path: `${INSIDE}/murals?limit=2&page=2` },
-  { name: 'inside a workspace, found', path: `${INSIDE}/murals?find=a`, status: 200, signedIn: true },
+  { name: 'inside a workspace, found', path: `${INSIDE}/murals?find=map`, status: 200, signedIn: true },
   {
     name: 'inside a workspace, none',
     path: INSIDE,
