@@ -34,9 +34,9 @@ const CLEAN_AT_LEAST = 3;
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * Measures the systems for one round, in turns. Each lap begins with another system, and every second lap is in reverse
- * order, because a turn is slower or faster after some systems than after others. Only clean turns count: a system takes turns until
- * it has enough of them, up to a limit.
+ * Measures the systems for one round, in turns. Each lap begins with another system, and every second lap is in reverse order: the
+ * system before it makes a turn slower or faster. Only clean turns count: a system takes turns until it has enough of them, up to a
+ * limit.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} measured: in the order of the systems

@@ -1,5 +1,5 @@
 import * as openid from 'openid-client';
-import { Client, type Dispatcher } from 'undici';
+import { Client, buildConnector, type Dispatcher } from 'undici';
 import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
@@ -208,6 +208,7 @@ export function createOAuthClient(options: {
  * where `maySend` returns false, the reason of `signal`, or an error that quotes nothing of the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
+  const connect = buildConnector({ timeout: timeoutMs }); // shared, so that TLS sessions are resumed
   return async (
     url: string,
     { method, headers, body, signal }: openid.CustomFetchOptions,
@@ -217,7 +218,7 @@ export function createTokenRequestSender(timeoutMs: number) {
       throw new TypeError('a token request has a form body');
     const { origin, pathname, search } = new URL(url);
     const client = new Client(origin, {
-      connect: { timeout: timeoutMs },
+      connect,
       pipelining: 0, // `Connection: close`
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
@@ -243,8 +244,8 @@ export function createTokenRequestSender(timeoutMs: number) {
 }
 
 /**
- * Returns an undici interceptor that calls `maySend` in the turn in which undici writes the request. Once the connection is open
- * would be too early: for its first request a process compiles undici's parser in between.
+ * Returns an undici interceptor that calls `maySend` in the turn in which undici writes the request. When the connection opens is
+ * too early: before its first request a process compiles undici's parser, for some milliseconds.
  */
 function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
