@@ -76,8 +76,11 @@ export class ConnectionPool extends Dispatcher {
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
-    const rested = this.#idle.findLastIndex(({ restsUntil }) => restsUntil <= now);
-    if (rested >= 0) return this.#idle.splice(rested, 1)[0];
+    const hasRested = ({ restsUntil }: Connection) => restsUntil <= now;
+    const [longest] = this.#idle;
+    // Under load none has rested, which the first one shows.
+    if (longest !== undefined && hasRested(longest))
+      return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;
     return canOpen && this.#idle.length < MOST_RESTING ? this.#openConnection() : this.#idle.shift();
   }
