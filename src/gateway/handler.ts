@@ -8,6 +8,7 @@ import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ReadCookie, SessionCookie } from '../session/cookie.ts';
 import { sessionLogId } from '../session/events.ts';
+import type { Session } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
@@ -76,7 +77,12 @@ export function createGateway(
       const slot = (request.slot = limits.acquire(id));
       // Read the body from here on. Node keeps each unread chunk as an object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
-      const session = await store.read(id, request).finally(() => times.add('session'));
+      let session: Session | null;
+      try {
+        session = await store.read(id, request);
+      } finally {
+        times.add('session'); // on every request, and .finally() makes three more promises
+      }
       if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (request.body !== null) {
