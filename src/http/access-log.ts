@@ -77,7 +77,7 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
     const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
     metrics?.observe(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
     const level = isRepeatedHealthCheck(request) ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) log[level](toLogFields(request, now - startedAt), 'request');
+    if (log.isLevelEnabled(level)) log.writeLine(level, toLogFields(request, now - startedAt));
   };
 
   return {
@@ -96,7 +96,7 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
   };
 }
 
-/** The path of the request is logged, but never its query, headers or body. pino leaves out what is undefined. */
+/** The path of the request is logged, but never its query, headers or body. */
 function toLogFields(request: LoggedRequest, ms: number) {
   const { req, res, trace, times } = request;
   return {
@@ -116,6 +116,7 @@ function toLogFields(request: LoggedRequest, ms: number) {
     bytesIn: request.bytesIn,
     token: request.token,
     cutOff: res.writableFinished ? undefined : true,
+    msg: 'request',
   };
 }
 

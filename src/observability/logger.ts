@@ -1,12 +1,18 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
-export type { Logger };
+export interface Logger extends PinoLogger {
+  /**
+   * Writes fields as they are, as a line like pino's. It costs two thirds of a line of pino's, and every request writes one
+   * (docs/decisions/0047). Leaves out what is undefined.
+   */
+  writeLine(level: 'debug' | 'info', fields: object): void;
+}
 
 /**
  * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack: their
  * other members may hold requests, responses or tokens.
  */
-export function createLog(level: string, destination?: DestinationStream): Logger {
+export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
     level,
     base: null,
@@ -14,7 +20,18 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     serializers: { err: (error: unknown) => toLoggedError(error) },
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  const log = pino(options, destination);
+  return Object.assign(log, {
+    writeLine(lineLevel: 'debug' | 'info', fields: object): void {
+      if (!log.isLevelEnabled(lineLevel)) return;
+      const members = JSON.stringify(fields).slice(1);
+      destination.write(`{"level":"${lineLevel}","time":${Date.now()},${members}\n`);
+    },
+  });
+}
+
+function standardOutput(): DestinationStream {
+  return pino.destination({ dest: 1, sync: true });
 }
 
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
@@ -23,7 +40,7 @@ const MAX_BUFFERED_CHARACTERS = 8 * 1024;
  * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making the
  * line. A process that is killed loses the lines of its last turn.
  */
-export function createBufferedOutput(output: DestinationStream = pino.destination({ dest: 1, sync: true })) {
+export function createBufferedOutput(output: DestinationStream = standardOutput()) {
   let buffered = '';
   let isScheduled = false;
   const flush = () => {

@@ -45,6 +45,18 @@ test('a logged error has its stack, and of an error reply the first word', () =>
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });
 
+test('a line of fields is the line that pino would write', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => lines.push(line.replace(/"time":\d{13}/, '"time":0')) });
+  const fields = { path: '/"\\\n\u2028\ud800é', status: 200, cutOff: true, token: undefined, ms: 0.1 };
+  log.info(fields, 'request');
+  log.writeLine('info', { ...fields, msg: 'request' });
+  log.writeLine('debug', { ...fields, msg: 'request' });
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toBe(lines[0]);
+  expect(lines[1]).toMatch(/^\{"level":"info","time":0,"path":[^\n]*\}\n$/);
+});
+
 function createOutput() {
   const writes: string[] = [];
   return { writes, output: createBufferedOutput({ write: (text: string) => writes.push(text) }) };
