@@ -81,7 +81,8 @@ export function createGateway(
       try {
         session = await store.read(id, request);
       } finally {
-        times.add('session'); // on every request, and .finally() makes three more promises
+        // Every request comes here, and .finally() would make three more promises.
+        times.add('session');
       }
       if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));

@@ -2,11 +2,14 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export interface Logger extends PinoLogger {
   /**
-   * Writes fields as they are, as a line like pino's. It costs two thirds of a line of pino's, and every request writes one
+   * Writes fields as the line that pino would write, for three quarters of the CPU time. Every request writes one
    * (docs/decisions/0047). Leaves out what is undefined.
    */
-  writeLine(level: 'debug' | 'info', fields: object): void;
+  writeLine(level: 'debug' | 'info', fields: LineFields): void;
 }
+
+/** Plain values only, because writeLine() reduces no errors. `msg` names the event. */
+type LineFields = Readonly<Record<string, string | number | boolean | undefined>> & { readonly msg: string };
 
 /**
  * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack: their
@@ -22,7 +25,7 @@ export function createLog(level: string, destination: DestinationStream = standa
   };
   const log = pino(options, destination);
   return Object.assign(log, {
-    writeLine(lineLevel: 'debug' | 'info', fields: object): void {
+    writeLine(lineLevel: 'debug' | 'info', fields: LineFields): void {
       if (!log.isLevelEnabled(lineLevel)) return;
       const members = JSON.stringify(fields).slice(1);
       destination.write(`{"level":"${lineLevel}","time":${Date.now()},${members}\n`);

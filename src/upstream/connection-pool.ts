@@ -40,7 +40,7 @@ interface Connection {
 export class ConnectionPool extends Dispatcher {
   readonly #options: Required<ConnectionPoolOptions>;
   readonly #connections: Connection[] = [];
-  /** Connections without a request, in the order in which their last responses ended. */
+  /** Connections without a request, in the order in which their last responses ended, which is that of `restsUntil`. */
   readonly #idle: Connection[] = [];
   readonly #waiting = new Map<PooledHandler, Dispatcher.DispatchOptions>();
 
@@ -72,14 +72,14 @@ export class ConnectionPool extends Dispatcher {
 
   /**
    * Takes a connection that has rested, the one used last first, so that the others may time out. Without one, opens another or
-   * takes the one that has rested longest.
+   * takes the one whose last response ended first.
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
     const hasRested = ({ restsUntil }: Connection) => restsUntil <= now;
-    const [longest] = this.#idle;
-    // Under load none has rested, which the first one shows.
-    if (longest !== undefined && hasRested(longest))
+    const [first] = this.#idle;
+    // While the first connection rests, all of them do, as is usual under load.
+    if (first !== undefined && hasRested(first))
       return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;
     return canOpen && this.#idle.length < MOST_RESTING ? this.#openConnection() : this.#idle.shift();

@@ -45,7 +45,7 @@ test('a logged error has its stack, and of an error reply the first word', () =>
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });
 
-test('a line of fields is the line that pino would write', () => {
+test('writeLine() writes the line that pino would write, and none below the level of the log', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line.replace(/"time":\d{13}/, '"time":0')) });
   const fields = { path: '/"\\\n\u2028\ud800é', status: 200, cutOff: true, token: undefined, ms: 0.1 };
