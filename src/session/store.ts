@@ -73,6 +73,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
   );
 
+  // Peeks, because decrypt() marks the entry as used.
   const keyOf = (id: string) => cache.current.peek(id)?.key ?? sessionKey(options.prefix, id);
 
   /** Returns null, and logs it, where the value was moved, cut or changed, or its session key is unknown. */

@@ -1,15 +1,16 @@
 import type { RequestListener, ServerResponse } from 'node:http';
-import { expect, test } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startHttpServer } from '../../support/http-server.ts';
 
-/** Starts a service, and a pool of one connection to it. */
-async function startPool(respond: RequestListener) {
+/** Starts a service, and a pool of connections to it. */
+async function startPool(respond: RequestListener, connections = 1) {
   const server = await startHttpServer(respond);
   const origin = `http://127.0.0.1:${server.port}`;
-  const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
+  const pool = new ConnectionPool({ origin, connections, timeoutMs: 60_000 });
   return {
     pool,
     async [Symbol.asyncDispose]() {
@@ -56,4 +57,42 @@ test('the pool never sends a request that is cancelled while it waits', async ()
   held[1]?.end('{}');
   await last?.promise;
   expect(received).toEqual(['/first', '/last']);
+});
+
+test('a request takes the rested connection that was used last, and a resting one only without another', async () => {
+  const ports: (number | undefined)[] = [];
+  const held: ServerResponse[] = [];
+  await using started = await startPool((req, res) => {
+    ports.push(req.socket.remotePort);
+    held.push(res);
+  }, 3);
+  const clock = jest.spyOn(performance, 'now');
+  /** Sends a request at this time in ms. Resolves with its body once the service has it. */
+  const send = async (ms: number) => {
+    clock.mockReturnValue(ms);
+    const sent = held.length;
+    const response = started.pool.request({ path: '/', method: 'GET' });
+    await eventually(async () => held.length > sent);
+    return { ended: response.then(async ({ body }) => body.dump()), res: held[sent] };
+  };
+  const end = async ({ ended, res }: Awaited<ReturnType<typeof send>>, ms: number) => {
+    clock.mockReturnValue(ms);
+    res?.end('{}');
+    await ended;
+    await turn(); // undici releases the connection in a microtask
+  };
+  try {
+    const [first, second] = [await send(1_000), await send(1_000)];
+    await end(first, 1_000);
+    await end(second, 1_010);
+    await end(await send(1_200), 1_200); // both have rested
+    await end(await send(1_250), 1_250); // only the first has
+    await end(await send(1_260), 1_260); // neither has, and the pool may open a third
+    await end(await send(1_270), 1_270); // no connection has
+  } finally {
+    clock.mockRestore();
+  }
+  const [a, b, , , c] = ports;
+  expect(new Set(ports).size).toBe(3);
+  expect(ports).toEqual([a, b, b, a, c, b]);
 });
