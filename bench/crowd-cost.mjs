@@ -16,7 +16,7 @@ import { figure, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures the cost of a request with many in flight, with Cloakroom's options of V8 and with V8's defaults (docs/decisions/0022):
+ * Measures the cost of a request with many in flight, with Cloakroom's options of V8 and with V8's defaults (docs/decisions/0011):
  * CPU time, and the memory that the young generation promotes to the old one. V8 decides on pretenuring once for a process, so
  * each round has its own processes.
  */

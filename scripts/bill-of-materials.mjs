@@ -6,7 +6,7 @@ import { dependenciesOf, nameOf, productionPaths } from './lock-file.mjs';
 /**
  * Returns the software bill of materials of production as CycloneDX 1.6: the packages of a lock file that are not for development
  * only, with licence, hash and dependencies. It holds no time and no machine, so that one lock file has one bill
- * (docs/decisions/0037).
+ * (docs/decisions/0016).
  * @param {Readonly<Record<string, Entry>>} packages of a lock file
  */
 export function toBillOfMaterials(packages) {

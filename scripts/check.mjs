@@ -23,7 +23,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
  * Tests that do not depend on the version of Node: pages in Chromium, rules of other programs, scripts of the pages
- * (docs/decisions/0045).
+ * (docs/decisions/0019).
  */
 const NODE_INDEPENDENT = [
   '/test/browser/(?!export|sign-in-and-out)',
@@ -52,6 +52,7 @@ await launch(async () => {
       () => runPackage('typescript/bin/tsc', ['--project', 'tsconfig.public.json']),
     ],
     ['dead code', () => runPackage('knip/bin/knip.js', [])],
+    ['docs', () => runPackage('markdownlint-cli2/markdownlint-cli2-bin.mjs', [])],
     ['programs and build', () => prepareTests(allTests())],
     [
       'tests',

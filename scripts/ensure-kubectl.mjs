@@ -11,7 +11,7 @@ const FOLDER = join(root, '.cache/kubectl');
 
 /**
  * Puts a kubectl with kustomize 5 or newer on the PATH of programs that are started later. That of Debian 12 is too old for the
- * manifests, so it comes from an npm package (docs/decisions/0030).
+ * manifests, so it comes from an npm package (docs/decisions/0016).
  */
 export async function ensureKubectl() {
   if (isRecent('kubectl')) return;

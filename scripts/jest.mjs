@@ -7,7 +7,7 @@ import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
  * Determines the order of tests in a file, and generated inputs unless PROPERTY_SEED is set. It is fixed, so that a result depends
- * on the change alone (docs/decisions/0040). `--seed` sets another one.
+ * on the change alone (docs/decisions/0019). `--seed` sets another one.
  */
 const SEED = '--seed=1';
 

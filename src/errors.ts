@@ -126,7 +126,7 @@ export const GATEWAY_PROBLEMS = {
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 
-/** Every problem that a client may see, by its stable code (docs/decisions/0051). */
+/** Every problem that a client may see, by its stable code (docs/decisions/0014). */
 export const PROBLEMS = {
   ...GATEWAY_PROBLEMS,
   page_not_found: {

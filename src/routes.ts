@@ -60,7 +60,7 @@ const TYPED_PAGES = /^\/(?:console|workspaces)/;
 /**
  * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end,
  * a fragment and a target in absolute form. Such a path could bypass a proxy's rule for `/auth/login` or `/readyz`
- * (docs/decisions/0039). A page with a slash at its end redirects to the page.
+ * (docs/decisions/0006). A page with a slash at its end redirects to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

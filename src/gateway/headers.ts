@@ -34,7 +34,7 @@ const NEVER_FORWARDED = new Set([
 /** Further headers that are never forwarded. A CGI program would read `Proxy` as `HTTP_PROXY` (httpoxy). */
 const NEVER_FORWARDED_PATTERN = /^(?:proxy(?:-|$)|x-forwarded|x-original-|(?:x-)?ssl-client-|x-amzn-mtls-)/;
 
-/** Headers of the service that no client gets. docs/decisions/0016 has the reason for each. */
+/** Headers of the service that no client gets. docs/decisions/0007 has the reason for each. */
 const NEVER_RETURNED = new Set([
   ...words(HOP_BY_HOP),
   ...words('set-cookie set-cookie2'),
@@ -100,7 +100,7 @@ export interface OwnHeaders {
 
 /**
  * Returns the headers of a response to the client: the service's, except cookies, hop-by-hop headers and those that act on more
- * than the response. No shared cache may store it (docs/decisions/0042). A response that is opened as a page runs nothing,
+ * than the response. No shared cache may store it (docs/decisions/0007). A response that is opened as a page runs nothing,
  * since that page would have our origin.
  */
 export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {

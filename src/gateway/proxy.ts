@@ -60,7 +60,7 @@ type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
  * closure for each method took a tenth more memory.
  *
  * The methods are those of undici's older handler API. The newer one parses all response headers into an object that the
- * gateway does not need (docs/decisions/0023). No promise is between the service's bytes and the client, so that a response
+ * gateway does not need (docs/decisions/0001). No promise is between the service's bytes and the client, so that a response
  * that comes in one packet leaves in one.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {

@@ -26,7 +26,7 @@ export interface Drain {
   readonly lingerMs: number;
 }
 
-/** One client connection and its state: one request at a time, and a close in two steps (docs/decisions/0041). */
+/** One client connection and its state: one request at a time, and a close in two steps (docs/decisions/0008). */
 export class Connection {
   readonly socket: Socket;
   /** By performance.now(). */

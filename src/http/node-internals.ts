@@ -3,7 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 
 // This file holds all that Connection and Shutdown change in Node's HTTP server, which has no API for it. It was checked with
 // Node 20.20 and 24.21. The tests in test/app/http/ and test/processes/http/ fail where a version behaves differently
-// (docs/decisions/0041).
+// (docs/decisions/0008).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
 interface Parser {

@@ -22,7 +22,7 @@ const CHECKS_WITHIN_MS = 11_000;
 
 /**
  * Shuts a server down without losing a request. A load balancer that polls readiness first sees a 503, and the server serves
- * what it sends until then (docs/decisions/0015).
+ * what it sends until then (docs/decisions/0008).
  */
 export class Shutdown {
   readonly #server: Server;

@@ -203,7 +203,7 @@ export function createOAuthClient(options: {
 }
 
 /**
- * Returns a function that sends each token request on a connection of its own (docs/decisions/0043). A late or doubled response
+ * Returns a function that sends each token request on a connection of its own (docs/decisions/0003). A late or doubled response
  * is then never taken for that of the next user. It follows no redirect and decodes no content coding. Rejects with NotSentError
  * where `maySend` returns false, the reason of `signal`, or an error that quotes nothing of the response.
  */

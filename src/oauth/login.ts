@@ -7,7 +7,7 @@ import type { AuthDeps } from './routes.ts';
 export const HOME = '/workspaces';
 
 /**
- * Longest `return_to` in characters (docs/decisions/0032). Each takes memory in Redis for ten minutes, so a client without
+ * Longest `return_to` in characters (docs/decisions/0005). Each takes memory in Redis for ten minutes, so a client without
  * a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much, because a
  * letter of a search text may take nine characters.
  */

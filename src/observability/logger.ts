@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 export interface Logger extends PinoLogger {
   /**
    * Writes fields as the line that pino would write, for three quarters of the CPU time. Every request writes one
-   * (docs/decisions/0047). Leaves out what is undefined.
+   * (docs/decisions/0010). Leaves out what is undefined.
    */
   writeLine(level: 'debug' | 'info', fields: LineFields): void;
 }

@@ -111,7 +111,7 @@ export type ConnectionOptions = ReturnType<typeof connectionOptions>;
 /** The options of every connection. No command waits for a connection, and none is sent twice. */
 function connectionOptions({ username, password }: RedisLogin) {
   return {
-    // Pipelines keep each other from the garbage collector's young generation (docs/decisions/0019).
+    // Pipelines keep each other from the garbage collector's young generation (docs/decisions/0004).
     enableAutoPipelining: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

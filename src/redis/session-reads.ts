@@ -32,7 +32,7 @@ const READ_SESSIONS = `
 
 /**
  * Reads the sessions of one turn of the event loop with one command, which costs half as much as single commands
- * (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads take the
+ * (docs/decisions/0004). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads take the
  * connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster each read is a
  * command of its own, because the keys are in different slots.
  */

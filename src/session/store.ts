@@ -145,7 +145,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     },
     /**
      * Reads a session and restarts its idle time, in one command; null where it has ended or never existed. Every request reads
-     * it from Redis, so that a sign-out is final at once in every process (docs/decisions/0003, 0048).
+     * it from Redis, so that a sign-out is final at once in every process (docs/decisions/0002 and 0004).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
       return toSession(id, await readSession(keyOf(id)), context);

@@ -35,7 +35,7 @@ interface Connection {
  *
  * A connection rests after each response. A late second response then reaches an idle connection, and undici closes it.
  * HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3). Without the rest, that response would go to the
- * next user. docs/decisions/0049 says why undici's own pools do not do this.
+ * next user. docs/decisions/0009 says why undici's own pools do not do this.
  */
 export class ConnectionPool extends Dispatcher {
   readonly #options: Required<ConnectionPoolOptions>;

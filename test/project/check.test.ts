@@ -34,7 +34,13 @@ const PRINT_OPTIONS = `
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
+const TOOLS = [
+  'prettier/bin/prettier.cjs',
+  'oxlint/bin/oxlint',
+  'typescript/bin/tsc',
+  'knip/bin/knip.js',
+  'markdownlint-cli2/markdownlint-cli2-bin.mjs',
+];
 
 /** The tests run on this Node, and then on the other one. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
@@ -127,9 +133,10 @@ test('a check continues after a failure, and names what failed', async () => {
   const { outcome } = await check({
     'jest/bin/jest.js': jest(12, 0),
     'knip/bin/knip.js': 'process.exit(1)',
+    'markdownlint-cli2/markdownlint-cli2-bin.mjs': 'process.exit(1)',
     'prettier/bin/prettier.cjs': 'process.exit(2)',
   });
-  expect(outcome).toEqual([1, 'Failed: format, dead code.', 'tests: 26 passed, 0 failed']);
+  expect(outcome).toEqual([1, 'Failed: format, dead code, docs.', 'tests: 26 passed, 0 failed']);
 });
 
 test.each([

@@ -9,7 +9,7 @@ export function times(usual: number): number {
   return usual * TIMES;
 }
 
-// Jest's seed, which scripts/jest.mjs fixes, unless CI draws a fresh one for the inputs alone (docs/decisions/0045).
+// Jest's seed, which scripts/jest.mjs fixes, unless CI draws a fresh one for the inputs alone (docs/decisions/0019).
 fc.configureGlobal({ seed: Number(process.env['PROPERTY_SEED'] ?? jest.getSeed()), numRuns: times(100) });
 
 /** fast-check with that seed. The linter makes all properties import it from here. */

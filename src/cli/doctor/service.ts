@@ -25,7 +25,7 @@ type Outcome = HttpResponse | Result;
 
 /**
  * Outcomes of requests of this app, and of the same requests of an unregistered app or with an unregistered redirect URI. Only
- * the difference shows whether the service knows this app (decision 33).
+ * the difference shows whether the service knows this app (docs/decisions/0017).
  */
 interface Subject {
   readonly origin: string;

@@ -51,7 +51,7 @@ const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
  * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service has
- * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0014). There is one entry
+ * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0003). There is one entry
  * for a session, beside its lock. It names the grant, so that it counts only while that stands. Rejects with
  * StoreUnavailableError.
  */

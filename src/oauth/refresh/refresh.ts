@@ -66,7 +66,7 @@ const STORE_TIMEOUT_MS = 10_000;
 /**
  * Refreshes sessions, once for each expiry over all processes. In this order: lock → read again → journal → token endpoint →
  * compare-and-set. Nothing that was read before the lock is used under it. A process that does not get the lock watches the
- * record for the result of the one that did (docs/decisions/0004 and 0014).
+ * record for the result of the one that did (docs/decisions/0003).
  */
 export function createTokenRefresh(options: RefreshOptions) {
   const { oauth, locks, journal, store, sessionEvents, metrics, log, now } = options;

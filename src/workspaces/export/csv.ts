@@ -12,7 +12,7 @@ const CELLS_AT_A_TIME = 20_000;
 
 /**
  * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name. The fields of the
- * first page are the columns, and later fields are left out (docs/decisions/0024).
+ * first page are the columns, and later fields are left out (docs/decisions/0012).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',

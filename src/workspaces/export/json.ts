@@ -11,7 +11,7 @@ export const NDJSON: ExportFormat = {
 };
 
 // The functions below cut JSON text without parsing its values, so that an export keeps large numbers, repeated names and
-// escapes (docs/decisions/0050-exports-cut-json-text.md). They expect text that JSON.parse() has accepted.
+// escapes (docs/decisions/0012). They expect text that JSON.parse() has accepted.
 
 /** Returns the elements of an array, each as it is written. */
 export function elementsOf(array: string): string[] {

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-// Neither one session nor a slow service stops the requests of other sessions (docs/decisions/0018).
+// Neither one session nor a slow service stops the requests of other sessions (docs/decisions/0009).
 
 /** The service holds its responses to requests of this path. */
 const HELD = '/api/public/v1/held';

@@ -19,7 +19,7 @@ const HOP_BY_HOP = words(`
   Proxy-Authenticate Proxy-Authentication-Info Proxy-Authorization Proxy-Connection
 `);
 
-/** docs/decisions/0016 has the reason for each. */
+/** docs/decisions/0007 has the reason for each. */
 const NEVER_FORWARDED = [
   ...HOP_BY_HOP,
   ...words(`
