@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { toTable } from '../../../scripts/markdown-table.mjs';
 
 /** The document that holds the table. */
 export const DOCUMENT = fileURLToPath(new URL('../../../docs/local-service.md', import.meta.url));
@@ -74,15 +75,4 @@ export function withTable(document) {
     return [row, demand, `[${file}](../test/local-service/conformance/${file})`];
   });
   return document.replace(PLACE, () => `\n${toTable([['Row', 'What it demands', 'Test'], ...lines])}\n`);
-}
-
-/** @param {string[][]} lines the first is the head */
-function toTable([head = [], ...lines]) {
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...lines].map((line) => line[column]?.length ?? 0)),
-  );
-  const rule = widths.map((width) => '-'.repeat(width));
-  return [head, rule, ...lines]
-    .map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`)
-    .join('');
 }

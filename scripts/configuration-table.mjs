@@ -1,0 +1,17 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTable } from './configuration/table.mjs';
+import { ensureBuild } from './ensure-build.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
+import { launch, root } from './launch.mjs';
+
+// Writes the table of variables in docs/configuration.md from the schema. The column "Meaning" is written by hand and kept.
+
+await launch(async () => {
+  await ensurePackages();
+  await ensureBuild();
+  /** @type {import('./configuration/table.mjs').Schema} */
+  const schema = await import(join(root, 'dist/config/schema.js'));
+  const file = join(root, 'docs/configuration.md');
+  writeFileSync(file, withTable(readFileSync(file, 'utf8'), schema));
+});

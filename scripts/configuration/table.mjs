@@ -1,0 +1,74 @@
+import { toTable } from '../markdown-table.mjs';
+
+/**
+ * @typedef {object} Parser A zod schema.
+ * @property {(value: unknown) => Parsed} safeParse
+ *
+ * @typedef {{ data?: unknown, error?: { issues: readonly { message: string }[] } }} Parsed
+ *
+ * @typedef {object} Schema The exports of src/config/schema.ts.
+ * @property {Readonly<Record<string, Parser>>} variables
+ * @property {readonly string[]} fileVariables
+ */
+
+const PLACE = /(?<=<!-- variables -->\n).*(?=<!-- \/variables -->)/s;
+
+/** A text that no variable accepts. */
+const INVALID = '\u0000,';
+
+/** Values in fewer words than the message for an invalid one has. */
+const VALUES = new Map([
+  ['PUBLIC_URL', 'an `http` or `https` origin'],
+  ['SERVICE_URL', 'an `http` or `https` origin'],
+  ['CLIENT_ID', 'one line of text'],
+  ['CLIENT_SECRET', 'one line of text'],
+  ['SCOPES', 'scopes, separated by spaces'],
+  ['REDIS_URL', '[a Redis URL](#redis-urls)'],
+  ['SESSION_KEYS', '1 to 8 keys, separated by commas'],
+  ['API_PATHS', 'paths below `/api/`, separated by commas'],
+  ['WORKSPACE_ITEMS', 'kinds, separated by commas'],
+]);
+
+/**
+ * Returns the document with the table of variables as the schema has them. Keeps the text of the column "Meaning".
+ * @param {string} document
+ * @param {Schema} schema
+ */
+export function withTable(document, { variables, fileVariables }) {
+  const [table] = PLACE.exec(document) ?? [];
+  if (table === undefined) throw new Error('The document has no place for the table.');
+  const meanings = new Map(
+    [...table.matchAll(/^\| `(\w+)` .*\| (.*?) +\|$/gm)].map(([, name = '', meaning = '']) => [
+      name,
+      meaning,
+    ]),
+  );
+  const rows = Object.entries(variables).map(([name, parser]) => [
+    `\`${name}\``,
+    name === 'PUBLIC_URL' ? '`http://localhost:3000`' : defaultOf(parser),
+    VALUES.get(name) ?? valuesOf(parser),
+    fileVariables.includes(name) ? 'SIGHUP' : 'restart',
+    meanings.get(name) ?? '',
+  ]);
+  const head = ['Variable', 'Default', 'Values', 'Reload', 'Meaning'];
+  return document.replace(PLACE, () => `\n${toTable([head, ...rows])}\n`);
+}
+
+/** @param {Parser} parser */
+function defaultOf(parser) {
+  const { data, error } = parser.safeParse(undefined);
+  if (error !== undefined) return 'required';
+  return `\`${String(data)}\``;
+}
+
+/**
+ * The valid values, as the problem for an invalid one names them.
+ * @param {Parser} parser
+ */
+function valuesOf(parser) {
+  const message = parser.safeParse(INVALID).error?.issues[0]?.message ?? '';
+  return message
+    .replace(/^must (?:be )?/, '')
+    .replace(/^a whole number from (\d+) to (\d+), in decimal digits$/, '$1 to $2')
+    .replace(/^one of: /, '');
+}

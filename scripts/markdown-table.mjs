@@ -1,0 +1,13 @@
+/**
+ * A Markdown table, padded as Prettier does it.
+ * @param {string[][]} lines the first is the head
+ */
+export function toTable([head = [], ...lines]) {
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...lines].map((line) => line[column]?.length ?? 0)),
+  );
+  const rule = widths.map((width) => '-'.repeat(width));
+  return [head, rule, ...lines]
+    .map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`)
+    .join('');
+}
