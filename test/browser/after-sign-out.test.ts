@@ -11,7 +11,7 @@ const signOut = async (page: Page) => {
 };
 
 test.each([true, false])(
-  'after a sign-out, Back shows no page from before, with JavaScript: %s',
+  'after sign-out, the Back button shows no earlier page (JavaScript: %s)',
   async (javaScriptEnabled) => {
     const { page } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     await page.getByRole('link', { name: 'Next' }).click();

@@ -13,7 +13,7 @@ async function openConsole(prepare: (context: BrowserContext) => Promise<unknown
   return watched;
 }
 
-test('a page and all imports of its scripts have the same version', async () => {
+test('all assets of a page, including imported modules, have the same version', async () => {
   const requested: string[] = [];
   const { complaints } = await openConsole(async (context) => {
     context.on('request', (request) => {
@@ -27,7 +27,7 @@ test('a page and all imports of its scripts have the same version', async () => 
   expect(complaints).toEqual([]);
 });
 
-test('a page of another process with another version works with the files of this process', async () => {
+test('a page from a process with another version works with the assets of this process', async () => {
   const watched = await openConsole(async (context) =>
     context.route('**/console', async (route) => {
       const response = await route.fetch();

@@ -12,7 +12,7 @@ import { sendJson } from '../support/test-app.ts';
 const e2e = startE2e({}, { inOnePage: true });
 
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
-/** The URLs that the page requests from now on. */
+/** Returns a list that collects the URLs that the page requests from now on. */
 function requestsOf(page: Page): string[] {
   const urls: string[] = [];
   page.on('request', (request) => urls.push(request.url()));
@@ -23,7 +23,7 @@ const loadAll = async (page: Page) => page.getByRole('button', { name: 'Load all
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
 test.each(LOOKS)(
-  'the user goes from page to page, finds a workspace, looks inside and comes back, with %j',
+  'the user can page through the list, find a workspace, open it and come back: %j',
   async (look) => {
     const { page, complaints } = await e2e.openSignedIn('/workspaces', look);
     expect(await names(page)).toHaveLength(25);
@@ -62,7 +62,7 @@ test.each(LOOKS)(
   },
 );
 
-test('typing filters the items of the page, and an empty field shows all again', async () => {
+test('typing filters the items on the page, and clearing the field shows them all again', async () => {
   const watched = await e2e.openSignedIn();
   const { page } = watched;
   const [first = ''] = await names(page);
@@ -79,7 +79,7 @@ test('typing filters the items of the page, and an empty field shows all again',
   expect(await pageFaults(watched)).toEqual([]);
 });
 
-test('the number of matches is announced once after a pause, not for each letter', async () => {
+test('the number of matches is announced once the user stops typing, not after each letter', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces', {}, stopClock);
   await page.evaluate(`{
     window.announced = [];
@@ -96,7 +96,7 @@ test('the number of matches is announced once after a pause, not for each letter
   ]);
 });
 
-test('a filtered page is still filtered when the user comes back, but not for another session', async () => {
+test('a page keeps its filter when the user comes back to it, but not in another session', async () => {
   const { page, context } = await e2e.openSignedIn();
   const [, second = ''] = await names(page);
   const field = page.getByLabel('Find in all workspaces');
@@ -113,17 +113,17 @@ test('a filtered page is still filtered when the user comes back, but not for an
   expect(await shownItems(page).count()).toBe(25);
 });
 
-test('after a search, an empty field says how to show all again', async () => {
+test('after a search, clearing the field shows how to list all items again', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
   await page.getByLabel('Find in all workspaces').fill('');
   await page.getByText('Press Find to show all again.').waitFor();
   await page.getByRole('button', { name: 'Find' }).click();
   await page.getByText('Items 11–20').waitFor();
-  await page.waitForLoadState(); // the items come after the text
+  await page.waitForLoadState(); // the items arrive after the text
   expect(await shownItems(page).count()).toBe(10);
 });
 
-test('loading all pages ends with the session', async () => {
+test('loading all pages stops when the session ends', async () => {
   const { page, complaints } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   const responses: ServerResponse[] = [];
   e2e.respondTo(LISTS, (res) => responses.push(res));
@@ -136,7 +136,7 @@ test('loading all pages ends with the session', async () => {
   expect(complaints).toEqual([]);
 });
 
-test('all remaining pages are loaded and can be filtered', async () => {
+test('the user can load all remaining pages and filter their items', async () => {
   const watched = await e2e.openSignedIn('/workspaces?limit=25&page=2', { width: 360 });
   const { page } = watched;
   await loadAll(page);
@@ -152,7 +152,7 @@ test('all remaining pages are loaded and can be filtered', async () => {
   expect(watched.complaints).toEqual([]);
 });
 
-test('loading can be stopped and continued', async () => {
+test('the user can stop loading and continue it later', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=1');
   const requests = requestsOf(page);
   const { promise: thirdPage, resolve: hold } = createDeferred<void>();
@@ -170,7 +170,7 @@ test('loading can be stopped and continued', async () => {
   expect(requests.filter((url) => /page=\d+/.test(url))).toHaveLength(1 + 1 + 12);
 });
 
-test('loading waits for as long as the service asks', async () => {
+test('loading pauses for the time in the Retry-After header', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1', {}, stopClock);
   const requests = requestsOf(page);
   e2e.respondTo(LISTS, (res) => {
@@ -185,7 +185,7 @@ test('loading waits for as long as the service asks', async () => {
   await page.getByText('All loaded: 137 items.').waitFor();
 });
 
-test('a page that fails to load is reported, and the items stay', async () => {
+test('when a page fails to load, the user sees an error and keeps the loaded items', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
   await loadAll(page);
@@ -196,10 +196,10 @@ test('a page that fails to load is reported, and the items stay', async () => {
   await page.getByText('All loaded: 137 items.').waitFor();
 });
 
-test('an earlier page in place of the next one neither repeats items nor ends the list', async () => {
+test('if an earlier page arrives instead of the next one, no item is repeated and loading continues', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
   const requests = requestsOf(page);
-  // The cursor has expired. On the walk from the first page, the service refuses the second one.
+  // The cursor has expired. When Cloakroom starts again from the first page, the service refuses the second page.
   let state: 'expired' | 'walking' | 'refused' = 'expired';
   e2e.testApp.intercept = ({ url = '' }, res) => {
     if (state === 'refused' || !LISTS.test(url)) return false;
@@ -222,7 +222,7 @@ test('an earlier page in place of the next one neither repeats items nor ends th
   expect(state).toBe('refused');
 });
 
-test('a list that became shorter during loading is reported as changed', async () => {
+test('if the list becomes shorter during loading, the user is told that it has changed', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=2');
   e2e.respondTo(LISTS, (res, { url = '' }) => {
     if (/[?&]next=/.test(url)) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
@@ -233,7 +233,7 @@ test('a list that became shorter during loading is reported as changed', async (
   expect(await names(page)).not.toContain('The only one left');
 });
 
-test('after the session has ended, loading leads to sign-in and back', async () => {
+test('loading after the session has ended leads to sign-in and back to the list', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   await (await sessionOf(context, e2e.testApp)).end();
   await loadAll(page);
@@ -243,7 +243,7 @@ test('after the session has ended, loading leads to sign-in and back', async () 
   expect(await shownItems(page).count()).toBe(50);
 });
 
-test('times are shown in the time zone of the user', async () => {
+test('times are shown in the time zone of the browser', async () => {
   const createdOn = Date.UTC(2024, 5, 30, 23, 30);
   e2e.respondTo(LISTS, (res) => sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] }));
   const { page, context } = await e2e.open();
@@ -256,7 +256,7 @@ test('times are shown in the time zone of the user', async () => {
   expect(await time.getAttribute('title')).toBe('1 July 2024 at 08:30');
 });
 
-test('a keyboard user finds a workspace and opens it', async () => {
+test('a keyboard user can find a workspace and open it', async () => {
   const { page } = await e2e.openSignedIn();
   const [, wanted = ''] = await names(page);
   await page.keyboard.press('Tab');
@@ -273,7 +273,7 @@ test('a keyboard user finds a workspace and opens it', async () => {
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
 });
 
-test('a keyboard user skips the items to the next page, with and without JavaScript', async () => {
+test('a keyboard user can skip the items and go to the next page, with and without JavaScript', async () => {
   for (const javaScriptEnabled of [true, false]) {
     const { page } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     await page.getByRole('button', { name: 'Find' }).focus();
@@ -283,14 +283,14 @@ test('a keyboard user skips the items to the next page, with and without JavaScr
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.locator('#pages:focus').waitFor();
-    await page.keyboard.press('Tab'); // the first two are disabled on the first page
+    await page.keyboard.press('Tab'); // the first two links are disabled on the first page
     await page.keyboard.press('Enter');
     await page.waitForURL(/page=2/);
     expect(await page.getByText('Items 26–50').count()).toBe(1);
   }
 });
 
-test('on a phone, the touch target of a name is 44 px high', async () => {
+test('on a phone, the touch target of a workspace name is 44 px high', async () => {
   const { page } = await e2e.openSignedIn('/workspaces', { width: 360 });
   const misses = await page.evaluate(`[...document.querySelectorAll('.item__name a')].filter((link) => {
     link.scrollIntoView({ block: 'center' });

@@ -21,7 +21,7 @@ async function visitGuideAndComeBack(): Promise<void> {
   await page.waitForURL(/console$/);
 }
 
-test('a draft is still in the form when the user comes back from the guide', async () => {
+test('the form still holds the draft when the user comes back from the guide', async () => {
   await page.getByLabel('Method', { exact: true }).selectOption('Other…');
   await page.getByText('Headers', { exact: true }).first().click();
   await page.getByText('Body', { exact: true }).first().click();
@@ -44,13 +44,13 @@ test('a draft is still in the form when the user comes back from the guide', asy
   expect(complaints).toEqual([]);
 });
 
-test('a draft without the row that the user removed last is kept', async () => {
+test('a draft remembers that the user removed a parameter', async () => {
   await press(page, 'Remove the parameter limit');
   await visitGuideAndComeBack();
   expect(await page.locator('[data-preview]').innerText()).toBe(LIST);
 });
 
-test('a sent request is in the history only', async () => {
+test('a request that was sent appears in the history and is no longer a draft', async () => {
   at.respondWith(200, {});
   await send(page, API_PATH);
   await visitGuideAndComeBack();
@@ -60,7 +60,7 @@ test('a sent request is in the history only', async () => {
 
 test.each([
   [
-    'the session',
+    'the session ends',
     async () => {
       await (await sessionOf(page.context(), at.e2e.testApp)).end();
       await comeBackTo(page);
@@ -68,13 +68,13 @@ test.each([
     },
   ],
   [
-    'a sign-out',
+    'the user signs out',
     async () => {
       await press(page, 'Sign out');
       await page.waitForURL(`${at.e2e.testApp.origin}/`);
     },
   ],
-])('a draft ends with %s', async (_what, end) => {
+])('a draft is deleted when %s', async (_what, end) => {
   await page.getByLabel('Path').pressSequentially('/mine');
   expect(await stored()).toContain('/mine');
   await end();

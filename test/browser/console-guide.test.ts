@@ -6,7 +6,7 @@ import { passService } from '../support/e2e/watched-page.ts';
 
 const at = startConsole();
 
-test('each listing is a region with its name, and is copied unchanged', async () => {
+test('each code listing is a named region, and its button copies the code unchanged', async () => {
   const watched = await at.open({}, '/console/guide');
   const { page, context } = watched;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -23,7 +23,7 @@ test('each listing is a region with its name, and is copied unchanged', async ()
   expect(watched.complaints).toEqual([]);
 });
 
-test('a listing that the browser refuses to copy is selected for the user', async () => {
+test('if the browser refuses to copy a listing, the page selects it for the user', async () => {
   const { page } = await at.open({}, '/console/guide');
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
   await press(page, 'Copy pages.js');
@@ -33,13 +33,13 @@ test('a listing that the browser refuses to copy is selected for the user', asyn
   );
 });
 
-test('without JavaScript, there are no copy buttons', async () => {
+test('without JavaScript, the guide shows no copy buttons', async () => {
   const { page } = await at.open({ javaScriptEnabled: false }, '/console/guide');
   expect(await page.getByRole('region').count()).toBe(5);
   expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out']);
 });
 
-/** Runs code with the exports of the guide, and returns its result. */
+/** Runs code in the page with the exports of the guide in scope, and returns its result. */
 async function run(code: string): Promise<unknown> {
   const { page } = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
@@ -51,13 +51,13 @@ async function run(code: string): Promise<unknown> {
   })()`);
 }
 
-/** Code that returns the error of a request. */
+/** Wraps code so that it returns the error that it throws. */
 const failing = (code: string) =>
   `try { ${code} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
 
 const lists = () => at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('workspaces?'));
 
-test('every workspace of every page is listed once, with the same limit for each page', async () => {
+test('showWorkspaces lists every workspace once and requests each page with the same limit', async () => {
   const listed = await run(`
     const list = document.createElement('ol');
     await showWorkspaces(list);
@@ -69,12 +69,12 @@ test('every workspace of every page is listed once, with the same limit for each
   expect(limits).toEqual(['50', '50', '50']);
 });
 
-test('no page is requested before the code reaches it', async () => {
+test('pages() requests a page only when the loop reaches it', async () => {
   await run(`for await (const _first of pages('/api/public/v1/workspaces', { limit: 10 })) break;`);
   expect(lists()).toHaveLength(1);
 });
 
-test('a request is repeated after the pause that the service asks for', async () => {
+test('a request is retried after the time in the Retry-After header', async () => {
   const statuses = [429, 503];
   at.e2e.testApp.intercept = (req, res) => {
     const status = req.url?.startsWith(WORKSPACES_PATH) === true ? statuses.shift() : undefined;
@@ -85,7 +85,7 @@ test('a request is repeated after the pause that the service asks for', async ()
   ).toBe(137);
 });
 
-test('a request is repeated four times at most', async () => {
+test('a request is retried at most four times', async () => {
   at.respondWith(429, { 'retry-after': '0' });
   expect(await run(failing(`await pages('${API_PATH}').next();`))).toMatchObject({
     status: 429,
@@ -94,7 +94,7 @@ test('a request is repeated four times at most', async () => {
   expect(at.e2e.testApp.serviceRequests).toHaveLength(5);
 });
 
-test('an abort also ends a pause', async () => {
+test('aborting a request also ends the pause before a retry', async () => {
   at.respondWith(429, { 'retry-after': '3600' });
   const failed = await run(`
     const control = new AbortController();
@@ -105,14 +105,14 @@ test('an abort also ends a pause', async () => {
   expect(failed).toMatchObject({ isApiError: false, message: expect.stringMatching(/abort/i) });
 });
 
-test('a repeated cursor ends the list with an error', async () => {
+test('a repeated cursor ends the iteration with an error', async () => {
   at.respondWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
   expect(await run(failing(`await Array.fromAsync(pages('${API_PATH}'));`))).toMatchObject({
     message: 'the service returned the same cursor twice',
   });
 });
 
-test('an error of the service differs from a problem of the gateway', async () => {
+test('an ApiError shows whether the service or the gateway refused the request', async () => {
   const json = { 'content-type': 'application/json' };
   at.respondWith(404, json, '{"code":"THING_NOT_FOUND","message":"No such thing"}');
   expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
@@ -125,7 +125,7 @@ test('an error of the service differs from a problem of the gateway', async () =
   });
 });
 
-test.each(['null', '{', ''])('an error with the body %j is still an ApiError', async (body) => {
+test.each(['null', '{', ''])('an error response with the body %j still becomes an ApiError', async (body) => {
   at.respondWith(500, { 'content-type': 'application/json' }, body);
   expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
     status: 500,
@@ -133,7 +133,7 @@ test.each(['null', '{', ''])('an error with the body %j is still an ApiError', a
   });
 });
 
-test('the end of the session leads to sign-in and back, but a 401 of the service does not', async () => {
+test('the end of the session leads to sign-in and back, but a 401 from the service does not', async () => {
   const { page, context } = await at.open({}, '/console/guide#vite');
   const request = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());

@@ -51,7 +51,7 @@ async function sendWithoutEnd() {
 }
 
 describe('a request', () => {
-  test('is sent as it is composed, with Ctrl and Enter too', async () => {
+  test('is sent as composed when the user presses Ctrl+Enter', async () => {
     let received: unknown;
     const receive = async (res: ServerResponse, req: IncomingMessage) => {
       received = { method: req.method, url: req.url, headers: req.headers, body: await text(req) };
@@ -60,7 +60,7 @@ describe('a request', () => {
     at.e2e.respondTo(AT_API_PATH, (res, req) => void receive(res, req));
     await chooseMethod('Other…');
     await page.getByLabel('Other method').fill('PROPPATCH');
-    // The query of a pasted URL replaces the rows.
+    // The query of a pasted URL replaces the parameter rows.
     await page.evaluate(`navigator.clipboard.writeText('${at.e2e.testApp.origin}${API_PATH}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
     await page.keyboard.press('Control+V');
@@ -80,10 +80,10 @@ describe('a request', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('with faults has its fields marked, and is not sent', async () => {
+  test('with invalid fields is not sent, and the fields are marked', async () => {
     const urls: string[] = [];
     page.on('request', (request) => {
-      if (!request.url().includes('/assets/')) urls.push(request.url()); // the page's own may come late
+      if (!request.url().includes('/assets/')) urls.push(request.url()); // the assets of the page may load late
     });
     const path = page.getByLabel('Path');
     await path.fill('https://other.example/api/');
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(await storedHistory()).toBeNull();
   });
 
-  test('goes where the preview says, however its path is typed', async () => {
+  test('goes to the target in the preview, however the user types the path', async () => {
     const path = page.getByLabel('Path');
     const preview = page.locator('[data-preview]');
     for (const refused of ['/auth/../api/things', String.raw`\api\things`, '/api/things#part']) {
@@ -124,7 +124,7 @@ describe('a request', () => {
     }
   });
 
-  test('is followed by those for the next pages, with the same limit, up to the last page', async () => {
+  test('can be followed by requests for the next pages with the same limit, up to the last page', async () => {
     await page.getByLabel('Value of the parameter').fill('60');
     await send(page);
     const items = page.locator('[data-history-items] li');
@@ -140,7 +140,7 @@ describe('a request', () => {
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
   });
 
-  test('can be cancelled, and the part of the response that came stays', async () => {
+  test('can be cancelled, and the part of the response received so far stays visible', async () => {
     const { closed } = await sendWithoutEnd();
     await press(page, 'Cancel');
     const words = page.getByText(/Cancelled after 13 bytes: the response is incomplete/);
@@ -151,7 +151,7 @@ describe('a request', () => {
     await closed;
   });
 
-  test('ends with the session, and nothing of it is stored', async () => {
+  test('is aborted when the session ends, and is not stored', async () => {
     await chooseMethod('POST');
     const { closed } = await sendWithoutEnd();
     await (await sessionOf(context, at.e2e.testApp)).end();
@@ -164,8 +164,8 @@ describe('a request', () => {
   });
 });
 
-describe('a copy', () => {
-  test('as curl works in a shell, and has no cookie', async () => {
+describe('copying a request', () => {
+  test('as curl gives a command that works in a shell and contains no cookie', async () => {
     await chooseMethod('DELETE');
     await page.getByLabel('Path').fill(`${API_PATH}/it's`);
     await press(page, 'Copy as curl');
@@ -180,14 +180,14 @@ describe('a copy', () => {
     expect(stdout).toBe('deleted');
   });
 
-  test('as fetch works in the page', async () => {
+  test('as fetch gives code that works in the page', async () => {
     await press(page, 'Copy as fetch');
     await page.getByText('The fetch code is copied.').waitFor();
     const code = await clipboard();
     expect(await page.evaluate(`(async () => { ${code}\n return response.status; })()`)).toBe(200);
   });
 
-  test('is no longer confirmed once the request has changed', async () => {
+  test('shows a confirmation until the request changes', async () => {
     await send(page);
     const confirmation = page.getByText('The fetch code is copied.');
     const changes = [
@@ -206,7 +206,7 @@ describe('a copy', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('that the browser refuses is selected for the user', async () => {
+  test('selects the text for the user if the browser refuses access to the clipboard', async () => {
     await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
     await press(page, 'Copy as fetch');
     const field = page.getByLabel('Text to copy');
@@ -219,7 +219,7 @@ describe('a copy', () => {
 });
 
 describe('the history', () => {
-  test('fills the form again, can be cleared, and ends with a sign-out', async () => {
+  test('can fill the form again, can be cleared, and is deleted at sign-out', async () => {
     await chooseMethod('POST');
     await open('Body');
     await bodyField().fill('[1]');
@@ -241,7 +241,7 @@ describe('the history', () => {
     expect(await storedHistory()).toBeNull();
   });
 
-  test('shows the outcome of each request, and fills one in without sending it', async () => {
+  test('shows the outcome of each request, and fills in the form without sending it', async () => {
     const items = page.locator('[data-history-items] button');
     await send(page);
     await press(page, 'Follow next');
@@ -268,19 +268,19 @@ describe('the history', () => {
     await page.getByText('Filled in').waitFor({ state: 'detached' });
   });
 
-  test('shows no response for a request whose page the user has left', async () => {
+  test('shows that no response was seen if the user left the page before it arrived', async () => {
     at.e2e.respondTo(AT_API_PATH, () => {});
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     const outcome = page.locator('.history__outcome');
     await outcome.waitFor({ state: 'attached' });
     expect(await outcome.textContent()).toBe('');
-    await page.evaluate('Storage.prototype.setItem = () => {}'); // as if the page ended at once
+    await page.evaluate('Storage.prototype.setItem = () => {}'); // as if the page had been closed at once
     await page.reload();
     expect(await outcome.textContent()).toBe('no response seen');
   });
 
-  test('says that a body was too long to keep', async () => {
+  test('tells the user when a body was too long to keep', async () => {
     await chooseMethod('PUT');
     await open('Body');
     await bodyField().fill('x'.repeat(20_001));

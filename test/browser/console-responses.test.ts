@@ -41,7 +41,7 @@ describe('a response', () => {
     expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
   });
 
-  test('does not scroll the page of a user who has scrolled away', async () => {
+  test('does not scroll the page if the user has scrolled away', async () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await send(page);
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
@@ -55,7 +55,7 @@ describe('a response', () => {
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
-  test('after a refresh, and after a repetition, says so', async () => {
+  test('is shown with a note if the gateway refreshed the token or repeated the request', async () => {
     at.e2e.testApp.advance(901_000);
     await send(page);
     expect(await sentencesOf(page)).toMatch(/had expired, so the gateway refreshed it/);
@@ -69,14 +69,14 @@ describe('a response', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('of the gateway has a reason, and what to do', async () => {
+  test('from the gateway is shown with the reason and what the user can do', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
     expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path that is forwarded[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 
-  test('without a session leads to sign-in and back, without the history of the session before', async () => {
+  test('without a session offers a sign-in that returns to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and come back' }).click();
@@ -85,7 +85,7 @@ describe('a response', () => {
     expect(await page.locator('[data-history-items] li').count()).toBe(0);
   });
 
-  test('that is cut off never looks complete', async () => {
+  test('that is cut off is shown as incomplete', async () => {
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
     at.e2e.respondTo(AT_API_PATH, (res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -93,14 +93,14 @@ describe('a response', () => {
       begin(() => res.destroy());
     });
     const outcome = send(page, API_PATH);
-    await page.getByText('11 bytes so far').waitFor(); // a failure before the page has read them would drop them
+    await page.getByText('11 bytes so far').waitFor(); // a failure before the page has read these bytes would discard them
     const cutOff = await begun;
     cutOff();
     expect(await outcome).toMatch(/The connection failed after 11 bytes: the response is incomplete/);
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
   });
 
-  test('that never comes is reported with the reason', async () => {
+  test('that never arrives is reported with the reason', async () => {
     const context = page.context();
     await context.setOffline(true);
     expect(await send(page)).toMatch(/this device is offline/);
@@ -109,7 +109,7 @@ describe('a response', () => {
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
   });
 
-  test('that is a redirect is not followed', async () => {
+  test('that is a redirect is reported and not followed', async () => {
     at.respondWith(302, { location: '/led-astray' });
     expect(await send(page, API_PATH)).toMatch(/responded with a redirect/);
     const requestsTo = (path: string) =>
@@ -118,7 +118,7 @@ describe('a response', () => {
     expect(requestsTo('/led-astray')).toBe(0);
   });
 
-  test('with an encoding has both its sizes', async () => {
+  test('with a content encoding is shown with both sizes', async () => {
     const gzipped = gzipSync('x'.repeat(5_000));
     at.respondWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, gzipped);
     await send(page, API_PATH);
@@ -131,7 +131,7 @@ describe('a response', () => {
     ['things', 'text/plain', '{"a":1}', 'things'],
     ['things/a.geojson', 'application/json', '{"a":1}', 'a.geojson'],
     ['things/a.png', 'image/png', Buffer.from([0x89, 0x50, 0, 0xff, 1]), 'a.png'],
-  ])('to %s of type %s is saved byte for byte', async (end, type, body, name) => {
+  ])('from the path %s with the type %s is saved byte for byte', async (end, type, body, name) => {
     at.respondWith(200, { 'content-type': type }, body);
     await send(page, API_PATH.replace('things', end));
     const isBinary = type === 'image/png';
@@ -146,7 +146,7 @@ describe('a response', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('that the page fails to show is reported, and the next one is shown', async () => {
+  test('that the page fails to show is reported, and the next one is shown as usual', async () => {
     await page.evaluate(
       "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
     );
@@ -157,7 +157,7 @@ describe('a response', () => {
     expect(watched.complaints).toEqual(['no colours']);
   });
 
-  test('is copied with a confirmation beside the button, until the next one comes', async () => {
+  test('can be copied, with a confirmation beside the button until the next response', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
     await press(page, 'Copy the body');
@@ -168,7 +168,7 @@ describe('a response', () => {
     await confirmation.waitFor({ state: 'detached' });
   });
 
-  test('that is too large to copy is reported', async () => {
+  test('that is too large to copy is reported to the user', async () => {
     await send(page);
     await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
     await press(page, 'Copy the body');
@@ -178,7 +178,7 @@ describe('a response', () => {
 });
 
 test.each([360, 1280] as const)(
-  'a response scrolls into view at %d px, and the focus stays',
+  'a response scrolls into view at %d px without moving the focus',
   async (width) => {
     const { page } = await at.open({ width });
     await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -194,9 +194,9 @@ const MARKUP = `<img src=x onerror=alert(1)></pre><script>alert(1)</script>`;
 
 test.each([
   ['markup', 'application/json', JSON.stringify({ [MARKUP]: MARKUP })],
-  ['a changed text direction', 'text/plain', `\u202e${'abc '.repeat(50)}\u2067\n`],
+  ['text direction overrides', 'text/plain', `\u202e${'abc '.repeat(50)}\u2067\n`],
   ['one word of ten thousand letters', 'application/json', JSON.stringify('x'.repeat(10_000))],
-  ['ten thousand levels', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000)],
+  ['ten thousand nested arrays', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000)],
   ['invalid UTF-8', 'application/json', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
   ['stacked combining marks', 'text/plain', `a${'\u0301'.repeat(5_000)}`],
 ])('a hostile response with %s is shown as text', async (_what, type, text) => {
@@ -211,7 +211,7 @@ test.each([
 });
 
 test('an endless response is read up to the limit', async () => {
-  // 1 MiB is the limit here, instead of 64.
+  // Lower the limit from 64 MiB to 1 MiB.
   const { page } = await at.e2e.openSignedIn('/console', {}, async (context) =>
     context.route('**/console/send-request.js', async (route) => {
       const response = await route.fetch();

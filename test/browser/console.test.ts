@@ -8,7 +8,7 @@ describe('the console', () => {
   test.each([
     { width: 1280, colorScheme: 'light' },
     { width: 360, colorScheme: 'dark' },
-  ] as const)('with a response and a history is accessible and fits the screen: %j', async (look) => {
+  ] as const)('is accessible and fits the screen with a response and a history: %j', async (look) => {
     const watched = await at.open(look);
     const { page } = watched;
     await page.getByText('Headers', { exact: true }).first().click();
@@ -17,7 +17,7 @@ describe('the console', () => {
     await page.locator('[data-response] summary').click();
     await press(page, 'Follow next');
     await page.locator('[data-history-items] li').nth(1).getByText('200').waitFor();
-    await page.locator('[data-response]:not([aria-busy])').waitFor(); // dimmed until then
+    await page.locator('[data-response]:not([aria-busy])').waitFor(); // the response is dimmed until then
     expect(await pageFaults(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
@@ -27,7 +27,7 @@ describe('the console', () => {
     expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Console']);
   });
 
-  test('without JavaScript shows a command for the terminal instead of the form', async () => {
+  test('shows a curl command instead of the form without JavaScript', async () => {
     const { page } = await at.open({ javaScriptEnabled: false });
     expect(await page.getByLabel('Path').isVisible()).toBe(false);
     expect(await page.getByText(/curl --cookie/).isVisible()).toBe(true);

@@ -3,7 +3,7 @@ import { WORKSPACES_PATH } from '../support/constants.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
-/** As in a chat or a bookmark. */
+/** Links as a user would open them from a chat or a bookmark. */
 const LINKS = [
   '/workspaces?page=2&find=caf%C3%A9%20%26%20%22tea%22%20%231%2B1',
   '/workspaces/%E2%98%95?x=%252F&y=a+b&z=/auth/login?return_to=%2F',
@@ -12,7 +12,7 @@ const LINKS = [
 const e2e = startE2e();
 
 test.each(LINKS.flatMap((link) => [true, false].map((javaScriptEnabled) => ({ link, javaScriptEnabled }))))(
-  'sign-in returns to the page of a link: %j',
+  'sign-in returns the user to the page of the link: %j',
   async ({ link, javaScriptEnabled }) => {
     const { page } = await e2e.open({ javaScriptEnabled });
     await page.goto(e2e.testApp.origin + link);
@@ -23,7 +23,7 @@ test.each(LINKS.flatMap((link) => [true, false].map((javaScriptEnabled) => ({ li
   },
 );
 
-test('after a 403 of the service, a new sign-in returns to the same page', async () => {
+test('after a 403 from the service, signing in again returns to the same page', async () => {
   const place = '/workspaces?limit=10&page=1';
   const { page } = await e2e.openSignedIn();
   e2e.respondTo(new RegExp(`^${WORKSPACES_PATH}`), (res) => res.writeHead(403).end('{}'));

@@ -23,22 +23,22 @@ async function open(look: Look = {}): Promise<void> {
 const link = (format: string) =>
   page.getByRole('link', { name: new RegExp(`^Export all workspaces as ${format} `) });
 
-/** Clicks, and waits for the file. */
+/** Clicks the control and waits for the download. */
 async function download(control: Locator): Promise<Download> {
   const [file] = await Promise.all([page.waitForEvent('download'), control.click()]);
   return file;
 }
 
-/** The export without the script of the page. */
+/** Downloads the same export without the script of the page. */
 async function expectedFile(path: string): Promise<string> {
   return (await page.context().request.get(e2e.testApp.origin + path)).text();
 }
 
-/** The positions of the list, the exports and the links to pages. */
+/** Script that returns the positions of the list, the export controls and the page links. */
 const POSITIONS = `[...document.querySelectorAll('.items, .list-foot, .exports, .pages, .site-footer')]
   .flatMap((each) => { const { top, left } = each.getBoundingClientRect(); return [top, left]; })`;
 
-/** Has an export wait when it is complete, until release() is called. */
+/** Script that holds a complete export until release() is called. */
 const HOLD_COMPLETE = `{
   const read = Response.prototype.blob;
   const released = new Promise((resolve) => (window.release = resolve));
@@ -56,11 +56,11 @@ const HOLD_COMPLETE = `{
 const SAVE_ANOTHER =
   "Object.assign(document.createElement('a'), { href: 'data:,', download: 'another.txt' }).click()";
 
-/** Responds to an export's requests for its later pages. */
+/** Replaces the responses to an export's requests for its later pages. */
 const respondToLaterPages = (respond: (res: ServerResponse) => void) =>
   e2e.respondTo(/limit=100&next=/, respond);
 
-/** Holds those responses. The returned function waits for the next one. */
+/** Holds the responses for later pages. The returned function waits for the next held response. */
 function holdLaterPages(): () => Promise<ServerResponse> {
   const held: ServerResponse[] = [];
   respondToLaterPages((res) => held.push(res));
@@ -74,7 +74,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
   test.each([
     ['CSV', 'csv'],
     ['NDJSON', 'ndjson'],
-  ])('a click on %s saves the same file as the server sends', async (name, extension) => {
+  ])('a click on %s saves the file exactly as the server sends it', async (name, extension) => {
     await open(look);
     const today = new Date(e2e.testApp.services.now()).toISOString().slice(0, 10);
     const file = await download(link(name));
@@ -111,7 +111,7 @@ describe('an export', () => {
     expect(await status().getByRole('button').allInnerTexts()).toEqual(['Dismiss']);
   });
 
-  test.each([1280, 360] as const)('moves nothing when it begins, at %d px', async (width) => {
+  test.each([1280, 360] as const)('causes no layout shift when it starts, at %d px', async (width) => {
     await page.setViewportSize({ width, height: 740 });
     respondToLaterPages(() => {});
     await link('CSV').scrollIntoViewIfNeeded();
@@ -122,7 +122,7 @@ describe('an export', () => {
     expect(await places()).toEqual(before);
   });
 
-  test('is dismissed by its button, and the focus returns to the link', async () => {
+  test('can be dismissed with its button, and the focus returns to the link', async () => {
     await download(link('CSV'));
     await page.getByRole('button', { name: 'Dismiss: CSV export' }).press('Enter');
     expect(await status().count()).toBe(0);
@@ -130,7 +130,7 @@ describe('an export', () => {
     expect(await page.locator('[data-export-announcement]').textContent()).toBe('');
   });
 
-  test('that is dismissed leaves the announcement of another export', async () => {
+  test('leaves the announcement of another export in place when it is dismissed', async () => {
     respondToLaterPages((res) => res.end('{"value":[]}'));
     await download(link('CSV'));
     await download(link('NDJSON'));
@@ -141,27 +141,27 @@ describe('an export', () => {
   });
 
   test.each([
-    ['offline', 'You are offline', async () => page.context().setOffline(true)],
+    ['the browser is offline', 'You are offline', async () => page.context().setOffline(true)],
     [
-      'without a server',
+      'Cloakroom does not respond',
       'Cloakroom did not respond',
       async () => page.route('**/*.csv', async (route) => route.abort('connectionrefused')),
     ],
-  ])('does not begin %s', async (_when, reason, disconnect) => {
+  ])('cannot start and shows the reason when %s', async (_when, reason, disconnect) => {
     await disconnect();
     await link('CSV').click();
     await hasFailed();
     expect(await status().innerText()).toMatch(`The CSV export could not begin. ${reason}.`);
   });
 
-  /** Ends the session for the page only, so that Cloakroom itself continues. */
+  /** Fakes the end of the session in the page, so that Cloakroom itself would continue the export. */
   async function endSession(): Promise<void> {
     await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
     await comeBackTo(page);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   }
 
-  test('ends with the session, at the service too', async () => {
+  test('stops when the session ends, and its request to the service is closed', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await hundredItems();
@@ -171,7 +171,7 @@ describe('an export', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('that is complete as the session ends saves nothing', async () => {
+  test('that completes just as the session ends saves nothing', async () => {
     await page.evaluate(HOLD_COMPLETE);
     respondToLaterPages((res) => res.end('{"value":[]}'));
     await link('CSV').click();
@@ -183,7 +183,7 @@ describe('an export', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('that is stopped ends at the service too, and the focus returns to the link', async () => {
+  test('can be stopped, which closes its request to the service and returns the focus to the link', async () => {
     const laterPage = holdLaterPages();
     await link('NDJSON').press('Enter');
     await hundredItems('NDJSON');
@@ -196,10 +196,10 @@ describe('an export', () => {
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
 
-  test('that fails saves nothing, says so, and can be tried again', async () => {
+  test('that fails saves no file, reports the failure and can be retried', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
-    await hundredItems(); // a failure before the page has read them would drop them
+    await hundredItems(); // a failure before the page has read these items would discard them
     (await laterPage()).writeHead(500).end();
     await status().getByText('CSV: failed after 100 items. Nothing was saved.').waitFor();
     expect(files).toEqual([]);
@@ -214,8 +214,8 @@ describe('an export', () => {
     expect(await status().count()).toBe(1);
   });
 
-  test('that fails before the page has read of it names no number', async () => {
-    // A failing stream drops the chunks that were not read (Streams Standard, ReadableStreamError).
+  test('that fails before the page has read an item shows no item count', async () => {
+    // A stream that fails discards its unread chunks (Streams Standard, ReadableStreamError).
     await page.evaluate(`window.fetch = async () => new Response(new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode('id\\r\\n1\\r\\n'));
@@ -227,7 +227,7 @@ describe('an export', () => {
     expect(await status().locator('span').first().innerText()).toBe('CSV: failed. Nothing was saved.');
   });
 
-  test('that the server refuses shows the problem', async () => {
+  test('that is refused shows the reason and the reference', async () => {
     e2e.respondTo(/^/, (res) => res.writeHead(429, { 'retry-after': '7' }).end());
     await link('CSV').click();
     await hasFailed();
@@ -236,7 +236,7 @@ describe('an export', () => {
     );
   });
 
-  test('runs beside another one', async () => {
+  test('can run at the same time as another one', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await link('NDJSON').click();
@@ -248,7 +248,7 @@ describe('an export', () => {
     expect(await status().getByText('100 items saved as').count()).toBe(2);
   });
 
-  test('without a session leads to sign-in and back to this page', async () => {
+  test('without a session leads to sign-in and back to the page', async () => {
     await page.context().clearCookies();
     await link('CSV').click();
     await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
@@ -257,19 +257,19 @@ describe('an export', () => {
     expect(await link('CSV').count()).toBe(1);
   });
 
-  test('has the browser ask before the user leaves the page', async () => {
+  test('makes the browser ask before the user leaves the page', async () => {
     respondToLaterPages(() => {});
     await link('CSV').click();
     await hundredItems();
     const asked = page.waitForEvent('dialog');
-    void page.reload().catch(() => null); // which the test prevents
+    void page.reload().catch(() => null); // rejects, because the test dismisses the dialog
     const dialog = await asked;
     expect(dialog.type()).toBe('beforeunload');
     await dialog.dismiss();
     expect(await status().count()).toBe(1);
   });
 
-  test('does not begin by a click with a modifier key, which the browser handles', async () => {
+  test('leaves a click with a modifier key to the browser', async () => {
     await link('CSV').click({ modifiers: ['Alt'] });
     expect(await status().count()).toBe(0);
   });

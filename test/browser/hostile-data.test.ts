@@ -11,7 +11,7 @@ import { lookAgain } from '../support/e2e/watched-page.ts';
 const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(HOSTILE_VIEWS)(
-  '$name: hostile data is shown as text, and the page keeps its layout',
+  'the page "$name" shows hostile data as text and keeps its layout',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
@@ -27,7 +27,7 @@ test.each(HOSTILE_VIEWS)(
   120_000,
 );
 
-test('markup in names is shown as it was sent', async () => {
+test('markup in names is shown literally', async () => {
   await using shown = await shownViews.show(HOSTILE_VIEWS[0] as View);
   const names = await shown.page.locator('[data-items] h2').allTextContents();
   const markup = HOSTILE_TEXTS.filter(({ text }) => /[<&$]/.test(text)).map(({ text }) => text);
@@ -39,7 +39,7 @@ test.each([
   ['<p data-hostile>x</p>', 'text became <p class="">'],
   ['<p>abc <b>\u202Edef</b> ghi</p>', 'text beside others may turn them around: <b class="">'],
   ['<p><img src="/assets/favicon.svg" width="3000" alt=""></p>', '<img class=""> reaches from'],
-])('these tests would detect %s', async (markup, fault) => {
+])('the layout checks detect %s', async (markup, fault) => {
   await using shown = await shownViews.show(HOSTILE_VIEWS.at(-1) as View);
   await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
   // An image has no size before it has loaded.

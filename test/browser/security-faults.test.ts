@@ -12,7 +12,7 @@ const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
 const shownViews = useViewBrowser({ inOnePage: true });
 
-/** Waits for the browser, which reports violations and failed requests later. */
+/** Waits until the browser has reported all violations and failed requests, which it does asynchronously. */
 const complained = async ({ complaints }: ShownView, faults: readonly string[]) =>
   eventually(async () =>
     faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => complaints.includes(fault)),
@@ -37,13 +37,13 @@ test.each([
     '<img src="/nowhere.png">',
     ['Failed to load resource: the server responded with a status of 404 (Not Found)'],
   ],
-])('the tests of all views would detect %s', async (markup, faults) => {
+])('the security checks detect %s', async (markup, faults) => {
   await using shown = await shownViews.show(landing, {}, async (context) => addToMain(context, markup));
   await complained(shown, faults);
   expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
 });
 
-test('the tests of all views would detect a request to another site', async () => {
+test('the security checks detect a request to another site', async () => {
   await using shown = await shownViews.show(landing);
   await shown.page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`);
   const fault = 'violates connect-src: http://127.0.0.1:9/';
@@ -52,7 +52,7 @@ test('the tests of all views would detect a request to another site', async () =
 });
 
 test.each([true, false])(
-  'the tests of all views detect a fault in noscript only without JavaScript: %s',
+  'the accessibility checks include noscript only without JavaScript (JavaScript: %s)',
   async (javaScriptEnabled) => {
     const markup = '<noscript><p><button></button></p></noscript>';
     await using shown = await shownViews.show(landing, { javaScriptEnabled }, async (context) =>

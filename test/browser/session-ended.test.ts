@@ -12,7 +12,7 @@ const e2e = startE2e({}, { inOnePage: true });
 
 const withClock = async (context: BrowserContext) => context.clock.install();
 
-/** Opens a second tab, and waits until it knows its session. */
+/** Opens a second tab and waits until it has processed its first session response. */
 async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   const tab = await page.context().newPage();
   await tab.goto(e2e.testApp.origin + path);
@@ -24,13 +24,13 @@ const endSession = async (context: BrowserContext) => (await sessionOf(context, 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
-/** The names of workspaces in the page. Short names could be part of other words. */
+/** Returns the workspace names in the page, except short ones, which could be part of other words. */
 async function namesIn(page: Page): Promise<string[]> {
   const names = await page.getByRole('heading', { level: 2 }).allInnerTexts();
   return names.filter((name) => name.length > 3);
 }
 
-/** Expects that no private data is left in the page, hidden or not. */
+/** Checks that no private data is left in the page, visible or hidden. */
 async function expectHidden(page: Page, names: readonly string[]) {
   expect(names.length).toBeGreaterThan(5);
   const left = await page.content();
@@ -39,7 +39,7 @@ async function expectHidden(page: Page, names: readonly string[]) {
   expect(await page.title()).not.toContain('Workspaces');
 }
 
-test('a page is also hidden in a browser without storage for pages', async () => {
+test('a page is hidden after its session has ended even if the browser blocks session storage', async () => {
   const block = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })";
   const { page, context, complaints } = await e2e.openSignedIn('/console', {}, async (profile) =>
     profile.addInitScript(block),
@@ -54,7 +54,7 @@ test('a page is also hidden in a browser without storage for pages', async () =>
   expect(complaints).toEqual([]);
 });
 
-test('a session that ends hides the page, and a new sign-in returns to it', async () => {
+test('a page is hidden when its session ends, and signing in again returns to it', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   const names = await namesIn(page);
@@ -74,7 +74,7 @@ test('a session that ends hides the page, and a new sign-in returns to it', asyn
   expect(watched.complaints).toEqual([]);
 });
 
-test('signing out in one tab hides the other at once, until the user signs in again', async () => {
+test('signing out in one tab hides the page in another tab at once, until the user signs in again', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -97,7 +97,7 @@ test('signing out in one tab hides the other at once, until the user signs in ag
   expect(watched.complaints).toEqual([]);
 });
 
-test('a failed sign-out changes nothing in another tab', async () => {
+test('a failed sign-out does not affect another tab', async () => {
   const { page } = await e2e.openSignedIn(PLACE);
   const other = await openTab(page);
   await other.route('**/auth/logout', async (route) => route.fulfill({ status: 503, body: 'away' }));
@@ -107,7 +107,7 @@ test('a failed sign-out changes nothing in another tab', async () => {
   expect(await rows(page)).toBe(10);
 });
 
-test('a page of an earlier session shows nothing to the next user', async () => {
+test('a page from an earlier session shows nothing to the next user', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -123,11 +123,11 @@ test('a page of an earlier session shows nothing to the next user', async () => 
   expect(await faultsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
-  await page.waitForLoadState(); // the rest of the items
+  await page.waitForLoadState(); // the remaining items
   expect(await rows(page)).toBe(10);
 });
 
-test('a page whose session must have expired is covered until Cloakroom responds, and is as before then', async () => {
+test('a page whose session should have expired is hidden until Cloakroom responds, and then restored', async () => {
   const watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   await page.getByRole('link', { name: 'Next' }).focus();
@@ -160,7 +160,7 @@ test('a page from the back/forward cache is hidden until a new response confirms
   expect(await rows(page)).toBe(10);
 });
 
-/** Lets a held request go on until the page has handled its response. */
+/** Continues a held request and waits until the page has handled the response. */
 async function continueAndWait(page: Page, route: Route | undefined) {
   await Promise.all([page.waitForResponse('**/auth/session'), route?.continue()]);
   await page.evaluate('new Promise((resolve) => setTimeout(resolve, 50))');

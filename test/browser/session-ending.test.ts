@@ -6,9 +6,9 @@ import { startE2e } from '../support/e2e/start-e2e.ts';
 import { knowsItsSession, type WatchedPage } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
-/** Two minutes before the end of an hour, and a second. */
+/** One second later than two minutes before the end of the hour. */
 const NEAR_THE_END = '58:01';
-/** Nearly two minutes: Cloakroom's clock goes on during the test. */
+/** Slightly less than two minutes, because Cloakroom's clock keeps running during the test. */
 const LEFT_MS = 115_000;
 
 const e2e = startE2e();
@@ -16,7 +16,7 @@ const e2e = startE2e();
 const notice = (page: Page) => page.locator('[data-notice="session"]');
 const stay = (page: Page) => page.getByRole('button', { name: 'Stay signed in' });
 
-/** The seconds that the notice shows. */
+/** Returns the number of seconds that the notice shows. */
 async function secondsLeft(page: Page): Promise<number> {
   const shown = await page.locator('.time-left').innerText();
   const [, minutes = '0', seconds = '0'] = /^(?:(\d+) min)? ?(?:(\d+) s)?$/.exec(shown) ?? [];
@@ -33,15 +33,15 @@ beforeEach(async () => {
   session = await sessionOf(context, e2e.testApp);
 });
 
-describe('a session that expires soon without use', () => {
-  /** The alarm of the page rings, and Cloakroom responds that LEFT_MS are left. */
+describe('a session that is about to expire', () => {
+  /** Advances the clock of the page until it checks the session, which has LEFT_MS left. */
   const comeNearTheEnd = async () => {
     await session.idleEndsIn(LEFT_MS);
     await context.clock.fastForward(NEAR_THE_END);
     await stay(page).waitFor();
   };
 
-  test('has an accessible notice that counts down, and is announced to screen readers twice', async () => {
+  test('shows an accessible countdown that screen readers announce twice', async () => {
     await comeNearTheEnd();
     expect(await notice(page).innerText()).toMatch(/You will be signed out in 1 min(?: \d+ s)?,/);
     expect(await secondsLeft(page)).toBeLessThanOrEqual(LEFT_MS / 1_000);
@@ -60,7 +60,7 @@ describe('a session that expires soon without use', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('is extended by Stay signed in, and typed text and the focus stay', async () => {
+  test('can be extended with Stay signed in, which keeps typed text and the focus', async () => {
     await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
     await page.getByRole('textbox').fill('half a thought');
     await comeNearTheEnd();
@@ -72,7 +72,7 @@ describe('a session that expires soon without use', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
   });
 
-  test('has a notice in each tab, until the user extends it in one of them', async () => {
+  test('shows a notice in each tab until the user extends it in one of them', async () => {
     const second = await context.newPage();
     await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await knowsItsSession(second);
@@ -82,7 +82,7 @@ describe('a session that expires soon without use', () => {
     expect(await session.idleLeft()).toBeGreaterThan(3_500_000);
   });
 
-  test('can be extended later when Cloakroom does not respond', async () => {
+  test('can still be extended after Cloakroom has failed to respond', async () => {
     await comeNearTheEnd();
     await page.route('**/auth/session', async (route) => route.abort());
     await stay(page).click();
@@ -102,7 +102,7 @@ describe('a session that expires soon without use', () => {
   });
 });
 
-test('a session near its greatest age offers a new sign-in instead of an extension', async () => {
+test('a session near its maximum age offers a new sign-in instead of an extension', async () => {
   e2e.testApp.advance(MAX_MS - LEFT_MS);
   try {
     await context.clock.fastForward(NEAR_THE_END);

@@ -5,26 +5,23 @@ import { passService, signIn } from '../support/e2e/watched-page.ts';
 
 const e2e = startE2e();
 
-test.each([true, false])(
-  'the user signs in and signs out, with JavaScript: %s',
-  async (javaScriptEnabled) => {
-    const { page, complaints } = await e2e.open({ javaScriptEnabled });
-    await page.goto(e2e.testApp.origin);
-    await page.getByRole('link', { name: 'Sign in' }).click();
-    await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-    await passService(page);
-    await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
-    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
+test.each([true, false])('the user can sign in and sign out (JavaScript: %s)', async (javaScriptEnabled) => {
+  const { page, complaints } = await e2e.open({ javaScriptEnabled });
+  await page.goto(e2e.testApp.origin);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
+  await passService(page);
+  await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
+  expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.waitForURL(`${e2e.testApp.origin}/`);
-    await page.goto(`${e2e.testApp.origin}/workspaces`);
-    expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
-    expect(complaints).toEqual([]);
-  },
-);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL(`${e2e.testApp.origin}/`);
+  await page.goto(`${e2e.testApp.origin}/workspaces`);
+  expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
+  expect(complaints).toEqual([]);
+});
 
-test('a script of a page uses the API and finds no token', async () => {
+test('a script in a page can use the API but finds no token', async () => {
   const { page } = await e2e.open();
   await signIn(page, e2e.testApp);
   const result = await page.evaluate(`(async () => {
@@ -36,7 +33,7 @@ test('a script of a page uses the API and finds no token', async () => {
   expect(result).toEqual({ status: 200, via: '1.1 cloakroom', items: 2, stored: [''] });
 });
 
-test('with a strict cookie, the user is signed in after sign-in', async () => {
+test('with SameSite=Strict cookies, sign-in leads to the requested page', async () => {
   await using strict = await startTestApp({ COOKIE_SAMESITE: 'strict' });
   const { page } = await e2e.open({ javaScriptEnabled: false });
   await page.goto(`${strict.origin}/workspaces?page=2`);
@@ -45,7 +42,7 @@ test('with a strict cookie, the user is signed in after sign-in', async () => {
   expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 });
 
-test('after sign-in, the browser has no cached API response of the user before', async () => {
+test('after sign-in, the browser does not reuse API responses cached for the previous user', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces');
   let count = 0;
   e2e.respondTo(/^\/api\/public\/v1\/mine$/, (res) => {

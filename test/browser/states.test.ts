@@ -9,7 +9,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import { knowsItsSession, signIn } from '../support/e2e/watched-page.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-/** Where two minutes are left of an hour without use, and a second. */
+/** One second later than two minutes before the end of an idle hour. */
 const NEAR_THE_END = '58:01';
 
 const workspaces: Pick<View, 'path' | 'status'> = { path: '/workspaces', status: 200 };
@@ -19,21 +19,21 @@ const inConsole: Pick<View, 'path' | 'status' | 'signedIn'> = {
   signedIn: true,
 };
 
-/** States that pages reach by their scripts. */
+/** States that pages reach only through their scripts. */
 const STATES: readonly View[] = [
-  { ...workspaces, name: 'filter', signedIn: true, reach: then(filter) },
+  { ...workspaces, name: 'filtered list', signedIn: true, reach: then(filter) },
   { ...workspaces, name: 'all pages loaded', signedIn: true, reach: then(loadAll) },
-  { ...workspaces, name: 'export done', signedIn: true, reach: then(exportAll) },
+  { ...workspaces, name: 'finished export', signedIn: true, reach: then(exportAll) },
   { ...workspaces, name: 'offline', signedIn: true, reach: then(goOffline) },
   { ...workspaces, name: 'session ended', signedIn: true, reach: then(endSession) },
-  // With sessions of their own: that of the others goes on.
+  // These states change or end their session, so each signs in with a session of its own.
   { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
   { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
 
-  { ...inConsole, name: 'console, response of the service', reach: then(send(WORKSPACES_PATH)) },
+  { ...inConsole, name: 'console, response from the service', reach: then(send(WORKSPACES_PATH)) },
   {
     ...inConsole,
-    name: 'console, refused by the gateway',
+    name: 'console, request refused by the gateway',
     failing: 404,
     reach: then(send('/api/private/v1/keys')),
   },
@@ -48,7 +48,7 @@ const STATES: readonly View[] = [
 const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(STATES)(
-  '$name: no inline code, no other origin, no axe violation, no horizontal scroll',
+  'the page in the state "$name" is secure and accessible, and does not scroll horizontally',
   async (state) => {
     await using shown = await shownViews.show(state);
     expect(shown.status).toBe(state.status);
@@ -59,7 +59,7 @@ test.each(STATES)(
   },
 );
 
-/** The way to a state: the page, and then what a person does there. */
+/** Returns a function that opens the page and then acts on it as a user would. */
 function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
   return async (page, testApp, path) => {
     await page.goto(testApp.origin + path);

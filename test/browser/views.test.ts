@@ -7,7 +7,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(VIEWS)(
-  '$name: valid HTML, no inline code, no other origin, no axe violation, no horizontal scroll',
+  'the page "$name" is valid, secure and accessible, and does not scroll horizontally',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
@@ -18,8 +18,11 @@ test.each(VIEWS)(
   },
 );
 
-test.each(VIEWS)('$name without JavaScript: no axe violation, no horizontal scroll', async (view) => {
-  await using shown = await shownViews.show(view, { javaScriptEnabled: false });
-  expect(await faultsInBothLooks(shown)).toEqual([]);
-  expect(complaintsOf(shown)).toEqual([]);
-});
+test.each(VIEWS)(
+  'without JavaScript, the page "$name" is accessible and does not scroll horizontally',
+  async (view) => {
+    await using shown = await shownViews.show(view, { javaScriptEnabled: false });
+    expect(await faultsInBothLooks(shown)).toEqual([]);
+    expect(complaintsOf(shown)).toEqual([]);
+  },
+);

@@ -10,11 +10,11 @@ const e2e = startE2e({}, { inOnePage: true });
 
 const LISTS = new RegExp(`^${WORKSPACES_PATH}`);
 
-/** Has the service ask for a pause. */
+/** Makes the service respond with 429 and `Retry-After`. */
 const respondWithPause = (seconds: number) =>
   e2e.respondTo(LISTS, (res) => res.writeHead(429, { 'retry-after': String(seconds) }).end('{}'));
 
-test('an offline browser shows a notice, and keeps the session', async () => {
+test('a page shows a notice while the browser is offline, and the user stays signed in', async () => {
   const watched = await e2e.openSignedIn();
   const { page, context } = watched;
   await context.setOffline(true);
@@ -44,8 +44,8 @@ describe('a page that loads slowly', () => {
   test.each([
     ['no-preference', 'loading'],
     ['reduce', 'loading-still'],
-  ] as const)('shows a loading bar, with reduced motion: %s', async (reducedMotion, animation) => {
-    // Playwright can't query a page during a navigation, so the page reports by itself.
+  ] as const)('shows a loading bar with prefers-reduced-motion: %s', async (reducedMotion, animation) => {
+    // Playwright can't query a page during a navigation, so the page reports its own state.
     const shown = createDeferred<unknown>();
     const { page } = await e2e.openSignedIn('/workspaces', {}, async (context) =>
       context.exposeFunction('report', shown.resolve),
@@ -65,10 +65,10 @@ describe('a page that loads slowly', () => {
   });
 
   test.each([
-    ['a download', { download: '' }, []],
-    ['a fragment of the same page', { href: '#content' }, []],
-    ['another window', { target: '_blank' }, []],
-    ['a click for a new tab', {}, ['ControlOrMeta'] as const],
+    ['a link to a download', { download: '' }, []],
+    ['a link to a fragment of the same page', { href: '#content' }, []],
+    ['a link that opens another window', { target: '_blank' }, []],
+    ['a click that opens a new tab', {}, ['ControlOrMeta'] as const],
   ])('shows no loading bar for %s', async (_name, attributes, modifiers) => {
     const { page } = await e2e.openSignedIn();
     await page.evaluate(`(() => {
@@ -83,7 +83,7 @@ describe('a page that loads slowly', () => {
     expect(await page.locator('main').getAttribute('aria-busy')).toBeNull();
   });
 
-  test('hides the loading bar after a while, and when the back/forward cache restores it', async () => {
+  test('hides the loading bar after a while, and when it is restored from the back/forward cache', async () => {
     const { page } = await e2e.openSignedIn();
     const load = "document.documentElement.dataset.loading = ''";
     await page.evaluate(load);
@@ -96,11 +96,11 @@ describe('a page that loads slowly', () => {
   });
 });
 
-describe('the error page of a service that asks for a pause', () => {
+describe('the error page after a 429 from the service', () => {
   test.each([
     [true, /You can try again in 1 min \d+ s\./, null],
     [false, /You can try again in 2 minutes\./, '/workspaces?page=2'],
-  ])('shows the time left, with JavaScript: %s', async (javaScriptEnabled, words, href) => {
+  ])('shows the remaining time (JavaScript: %s)', async (javaScriptEnabled, words, href) => {
     const { page, complaints } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     respondWithPause(119);
     await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
@@ -109,7 +109,7 @@ describe('the error page of a service that asks for a pause', () => {
     expect(complaints.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
   });
 
-  test('enables Try again after the pause, and sends no request by itself', async () => {
+  test('enables Try again after the pause, and sends no request on its own', async () => {
     const watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
     const { page, context } = watched;
     respondWithPause(5);
@@ -127,7 +127,7 @@ describe('the error page of a service that asks for a pause', () => {
   });
 });
 
-test('the reference of an error page is copied by its button', async () => {
+test('the button on an error page copies its reference', async () => {
   const watched = await e2e.open();
   const { page, context } = watched;
   await stopClock(context); // the confirmation disappears after a while
@@ -144,7 +144,7 @@ test.each([
   [1280, 16],
   [320, 16],
   [320, 32],
-])('Sign out is in sight at %d px with text of %d px', async (width, fontSize) => {
+])('Sign out is visible in a window %d px wide with a font size of %d px', async (width, fontSize) => {
   const { page, context } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled: false });
   await page.setViewportSize({ width, height: 640 });
   const devtools = await context.newCDPSession(page);
