@@ -94,9 +94,7 @@ function valueOrFile(name: string, env: Env): Source {
   const label = `${name} (from ${fileVariable})`;
   try {
     const text = readSmallFile(path).trim();
-    return text === ''
-      ? { text, label, problem: `${fileVariable} names a file that is empty` }
-      : { text, label };
+    return text === '' ? { text, label, problem: `${fileVariable} names an empty file` } : { text, label };
   } catch (error) {
     const why = error instanceof UnfitFileError ? error.message : codeOf(error);
     return { text: undefined, label, problem: `${fileVariable} names a file that can't be read (${why})` };
@@ -118,7 +116,7 @@ function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new UnfitFileError('it is no regular file');
+    if (!stats.isFile()) throw new UnfitFileError('it is not a regular file');
     if (stats.size > MAX_FILE_BYTES) throw new UnfitFileError('it is larger than 64 KiB');
     return readFileSync(file, 'utf8');
   } finally {

@@ -52,7 +52,7 @@ export function loadConfig(env: Env, ignoresDotEnv = false): Config {
 }
 
 const DOT_ENV_IGNORED =
-  'The .env in this folder is not read in production: set the variables in the environment, or, to try things out, NODE_ENV=development.';
+  'The .env in this folder is not read in production. Set the variables in the environment, or NODE_ENV=development to try Cloakroom out.';
 
 /** Reads all valid values of a configuration, and the problems of the others. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
@@ -82,7 +82,7 @@ export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
   return ((FIELDS as Partial<Record<Variable, string>>)[name] ?? camelCase) as FieldOf<Name>;
 }
 
-/** Problems between variables of which each is fine by itself. */
+/** Problems with combinations of variables that are valid on their own. */
 function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
   const rules: [boolean, string][] = [

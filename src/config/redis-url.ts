@@ -51,7 +51,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   if (unknown !== undefined) throw new Error('has an option other than "db"');
   const segment = decode(path.slice(1));
   const databases = options.getAll('db');
-  if (databases.length > 1) throw new Error('gives the database twice');
+  if (databases.length > 1) throw new Error('names the database twice');
   const where = { ...parseLogin(login), db: parseDb(databases[0] ?? '0') };
 
   switch (scheme) {
@@ -62,12 +62,13 @@ export function parseRedisUrl(url: string): RedisTarget {
       if (!MASTER_NAME.test(segment)) throw new Error('must name the master: redis+sentinel://host/mymaster');
       return { kind: 'sentinel', sentinels: parseNodes(nodes, 26379), master: segment, ...where };
     case 'redis+cluster':
-      if (segment !== '' || where.db !== 0) throw new Error('a cluster has database 0 only');
+      if (segment !== '' || where.db !== 0)
+        throw new Error('must not name a database other than 0 for a cluster');
       return { kind: 'cluster', nodes: parseNodes(nodes, 6379), ...where };
     default: {
       const [node, ...more] = parseNodes(nodes, 6379);
       if (node === undefined || more.length > 0) throw new Error('must name exactly one host');
-      if (segment !== '' && databases.length > 0) throw new Error('gives the database twice');
+      if (segment !== '' && databases.length > 0) throw new Error('names the database twice');
       const db = segment === '' ? where.db : parseDb(segment);
       return { kind: 'single', tls: scheme === 'rediss', ...node, ...where, db };
     }

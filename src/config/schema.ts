@@ -120,7 +120,7 @@ function scopes() {
     .transform((value) => value.split(' ').filter((token) => token !== ''))
     .refine(
       (tokens) => tokens.length > 0 && tokens.every((token) => /^[!#-[\]-~]+$/.test(token)),
-      'must be scopes of RFC 6749 (printable ASCII without " and \\) with spaces between them',
+      'must be a space-separated list of scopes (RFC 6749: printable ASCII without " and \\)',
     )
     .transform((tokens) => tokens.join(' '));
 }
@@ -147,7 +147,7 @@ function sessionKeys() {
     for (const [index, key] of keys.entries()) {
       if (key.length !== 32 || key.toString('base64url') !== parts[index]) {
         context.addIssue(
-          `has a key (number ${index + 1}) that is not 32 bytes in base64url: run npm run -s keygen`,
+          `has a key (number ${index + 1}) that is not 32 bytes in base64url: create one with npm run -s keygen`,
         );
       } else if (parts.indexOf(parts[index]) < index) {
         context.addIssue(`has the same key twice (number ${index + 1})`);
@@ -175,7 +175,7 @@ function workspaceItems() {
   return list()
     .refine(
       (kinds) => kinds.every((kind) => /^[a-z][a-z0-9-]*$/.test(kind)),
-      'must be kinds of a-z, 0-9 and "-" that begin with a letter, with commas between them',
+      'must be a comma-separated list of kinds: a-z, 0-9 and "-", beginning with a letter',
     )
     .refine((kinds) => new Set(kinds).size === kinds.length, 'has a kind twice');
 }

@@ -22,8 +22,8 @@ export function createReloadMetrics(registry: Registry): CountReload {
 }
 
 /**
- * Makes the task of SIGHUP: it reads the `NAME_FILE` files again and gives the services the new secrets. It changes all of
- * them, or nothing where one has a problem. It never rejects. The log says what happened, by names and without values.
+ * Creates the handler for SIGHUP. It reads the `NAME_FILE` files again and gives the services the new secrets: either all of
+ * them, or none if one has a problem. It never rejects. It logs the outcome with the names of the variables, without values.
  */
 export function createSecretsReload(
   env: Env,
@@ -50,7 +50,7 @@ export function createSecretsReload(
       const changed = fileVariables.filter(
         (name) => !isDeepStrictEqual(read[fieldOf(name)], current[fieldOf(name)]),
       );
-      // An unchanged secret stays the same object, so that what was derived from it stays, too.
+      // An unchanged secret stays the same object. Values that were derived from it stay valid.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
       // Operators wait for this line. It distinguishes new secrets from files that they have not replaced yet.

@@ -41,7 +41,7 @@ const configurationChecks: readonly Check<Settings>[] = [
   { id: 'redis-password', title: 'Redis: password', run: checkRedisPassword },
 ];
 
-/** Reads the configuration as `loadConfig` does, and goes on after a problem. */
+/** Reads the configuration as `loadConfig` does, and continues after a problem. */
 export function readSettings(env: Env): Settings {
   const { values: all, problems, missing } = readConfig(env);
   const invalid = new Set(problems.map(variableOf));
@@ -59,7 +59,7 @@ export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): 
 /** Finds what keeps Cloakroom from starting. */
 function checkVariables({ problems, missing }: Settings, ignoresDotEnv: boolean): Finding[] {
   if (problems.length === 0) {
-    const detail = `All ${variableNames.length} are valid, or left to their defaults.`;
+    const detail = `All ${variableNames.length} are valid or have their defaults.`;
     return [toFinding('variables', 'Variables', ok(detail))];
   }
   return problems.map((each) => {
@@ -82,9 +82,9 @@ function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
   if (mode === 'production') return ok('production');
   const isLocal = publicOrigin === undefined || isLoopback(publicOrigin);
-  if (isLocal && ['', 'development', 'test'].includes(mode)) return ok('Development, on this machine.');
+  if (isLocal && ['', 'development', 'test'].includes(mode)) return ok('Development on this machine.');
   return warning(
-    'It is not production: Cloakroom reads .env, and accepts what production refuses.',
+    'It is not production: Cloakroom reads .env and skips the checks for production.',
     'Set NODE_ENV=production, or start Cloakroom with npm start.',
   );
 }
@@ -99,7 +99,7 @@ function checkSessionKeys({ values: { SESSION_KEYS: keys } }: Settings): Result 
   if (weak.length === 0) return ok('Each key is random.');
   return problem(
     `Key ${weak.join(' and ')} is not random. An attacker who guesses a session key can sign cookies.`,
-    'Create keys with npm run -s keygen. Do not keep a weak key for sessions that it encrypted: let them end.',
+    'Create keys with npm run -s keygen. Remove a weak key at once, although this ends its sessions.',
   );
 }
 
@@ -116,7 +116,7 @@ const TOO_OPEN = 0o027;
 /** Finds secret files that other users can open. Never prints a path, because a secret may stand in its place. */
 function checkFileModes(env: Env): Result {
   const names = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
-  if (names.length === 0) return ok('No secret comes from a file.');
+  if (names.length === 0) return ok('No secret is read from a file.');
   const open = names.filter((name) => {
     const mode = statSync(env[name] ?? '', { throwIfNoEntry: false })?.mode ?? 0;
     return (mode & TOO_OPEN) !== 0;
@@ -124,18 +124,19 @@ function checkFileModes(env: Env): Result {
   if (open.length === 0) return ok(`${names.join(', ')}: not open to other users.`);
   return warning(
     `${open.join(', ')}: other users of this machine may read or write the file, or its group may write it.`,
-    'Give the file to the user Cloakroom runs as, and chmod 400 it. A container without other users may keep it.',
+    'Make Cloakroom’s user the owner of the file and run chmod 400. In a container without other users you can ignore this.',
   );
 }
 
 /** Cloakroom does not terminate TLS, so an https origin needs a reverse proxy. */
 function checkTrustProxy({ publicOrigin, values: { TRUST_PROXY: hops } }: Settings): Result {
   if (publicOrigin === undefined || hops === undefined) return INVALID_VARIABLES;
-  if (hops > 0) return ok(`${hops}: make sure that clients reach HOST and PORT through the proxies only.`);
-  if (publicOrigin.startsWith('http:')) return ok('0: Cloakroom believes no X-Forwarded-For.');
+  if (hops > 0)
+    return ok(`${hops}: make sure that clients can reach HOST and PORT only through the proxies.`);
+  if (publicOrigin.startsWith('http:')) return ok('0: Cloakroom ignores X-Forwarded-For.');
   return warning(
-    'PUBLIC_URL is https, so a proxy terminates TLS. With TRUST_PROXY=0 logs and limits use its address for every client.',
-    'Set TRUST_PROXY to the number of proxies, and let the first one set X-Forwarded-For.',
+    'PUBLIC_URL is https, so a proxy terminates TLS. With TRUST_PROXY=0, logs and limits use the address of the proxy for every client.',
+    'Set TRUST_PROXY to the number of proxies, and configure the first one to set X-Forwarded-For.',
   );
 }
 
@@ -144,8 +145,8 @@ function checkRedisEncryption({ values: { REDIS_URL: target } }: Settings): Resu
   if (isOnThisHost(target)) return ok('The connection stays on this machine.');
   if (target.kind === 'single' && target.tls) return ok('The connection uses TLS.');
   return warning(
-    'It is on another host and without TLS: its password and encrypted sessions can be read on the way.',
-    'Use rediss:// for a single Redis that supports TLS, and otherwise a network of your own.',
+    'It is on another host and the connection has no TLS: the network can read its password and the encrypted sessions.',
+    'Use rediss:// for a single Redis that supports TLS. Otherwise keep the connection in a private network.',
   );
 }
 
@@ -155,7 +156,7 @@ function checkRedisPassword({ values: { REDIS_URL: target } }: Settings): Result
   if (isOnThisHost(target)) return ok('None, on this machine.');
   return warning(
     'It is on another host and requires no password: any client that reaches it can end all sessions.',
-    'Create a user with a password (ACL SETUSER), and put both into REDIS_URL.',
+    'Create a user with a password (ACL SETUSER), and add both to REDIS_URL.',
   );
 }
 

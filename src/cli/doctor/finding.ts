@@ -13,7 +13,7 @@ export interface Result {
 }
 
 export interface Finding extends Result {
-  /** Identifies the check to programs (docs/operations.md). */
+  /** Identifies the check to programs (docs/deploy.md). */
   readonly id: string;
   readonly title: string;
 }
@@ -45,7 +45,7 @@ export function problem(detail: string, remedy: string): Result {
 }
 
 /** The result of a check whose variables are missing or wrong. Each of these variables has a finding of its own. */
-export const INVALID_VARIABLES = skipped('Its variables must be valid first.');
+export const INVALID_VARIABLES = skipped('Skipped until its variables are valid.');
 
 export function isResult(value: object): value is Result {
   return 'remedy' in value;

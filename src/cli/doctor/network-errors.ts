@@ -8,30 +8,34 @@ import { problem, type Result } from './finding.ts';
  * whose subject is the server. The doctor never prints the words of a server or a library, because they may quote a secret.
  */
 const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
-  [/^ENOTFOUND/, 'can’t be found: DNS has no entry for its name', 'Check the name and the DNS server.'],
-  [/^EAI_AGAIN/, 'can’t be looked up: no DNS server responds for its name', 'Check /etc/resolv.conf.'],
+  [/^ENOTFOUND/, 'can’t be found: DNS has no record for its name', 'Check the name and the DNS server.'],
+  [/^EAI_AGAIN/, 'can’t be resolved: no DNS server responds', 'Check /etc/resolv.conf.'],
   [/^ECONNREFUSED/, 'refuses connections: nothing listens there', 'Check host and port. Is it running?'],
   [
     /^(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/,
-    'can’t be reached: connecting gets no response',
-    'Check host, port, firewalls and network policies, and with rediss:// whether Redis speaks TLS there.',
+    'can’t be reached: the connection attempt timed out',
+    'Check host, port, firewalls and network policies. With rediss://, check that Redis uses TLS on this port.',
   ],
-  [/^ENOENT/, 'can’t be found: there is no such socket', 'Check the path. Is Redis running?'],
+  [/^ENOENT/, 'is missing: no file has this path', 'Check the path. Is Redis running?'],
   [/^EACCES/, 'may not be opened by this user', 'Check the permissions of the socket.'],
   [
     /^CERT_(?:HAS_|NOT_)/,
     'has a certificate that has expired or is not valid yet',
     'Check it and the clock.',
   ],
-  [/^ERR_TLS_CERT_ALT/, 'has a certificate for another name', 'Use the name that the certificate is for.'],
+  [/^ERR_TLS_CERT_ALT/, 'has a certificate for another name', 'Use a name that the certificate contains.'],
   [
     /^(?:DEPTH_ZERO_|SELF_|UNABLE_TO_)/,
     'has a certificate that is not trusted here',
-    'Name the issuing authority in NODE_EXTRA_CA_CERTS (a PEM file).',
+    'Set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the issuing authority.',
   ],
-  [/^(?:EPROTO|ERR_SSL_)/, 'does not speak TLS there', 'Check the port, and whether it is meant to use TLS.'],
+  [/^(?:EPROTO|ERR_SSL_)/, 'does not use TLS on this port', 'Check the port, and whether it should use TLS.'],
   [/^HTTPParserError|^HPE_/, 'responds, but not with HTTP', 'Check the port, and whether it expects TLS.'],
-  [/^TimeoutError|timed out/, 'accepts the connection and does not respond', 'Does it hang, or expect TLS?'],
+  [
+    /^TimeoutError|timed out/,
+    'accepts the connection but does not respond',
+    'Check whether it hangs, or expects TLS.',
+  ],
   [
     /WRONGPASS|invalid password/,
     'refuses the user or the password',
@@ -39,22 +43,22 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
   ],
   [
     /NOAUTH/,
-    'requires a password, and got none',
-    'Put it into REDIS_URL: redis://:password@host. Sentinels get the password only where REDIS_URL names no user.',
+    'requires a password',
+    'Add it to REDIS_URL: redis://:password@host. Sentinels get the password only if REDIS_URL names no user.',
   ],
   [
     /LOADING|DENIED|max number of clients/,
-    'refuses clients for now',
-    'Look at its log: it may be loading its data, have no room for clients, or be in protected mode.',
+    'refuses clients at the moment',
+    'Check its log: it may be loading its data, be at its limit of clients, or be in protected mode.',
   ],
   [
     /NOPERM.*select/,
-    'does not let its user select the database in REDIS_URL (SELECT)',
-    'Allow it: ACL SETUSER <user> +select. Or leave the database out of REDIS_URL.',
+    'does not allow its user to select the database in REDIS_URL (SELECT)',
+    'Grant permission: ACL SETUSER <user> +select. Or remove the database from REDIS_URL.',
   ],
-  [/DB index/, 'does not have the database in REDIS_URL', 'Leave it out, or name one that exists.'],
-  [/RESP/, 'responds, but not as Redis does', 'Check the port, and whether it expects TLS (rediss://).'],
-  [/^/, 'closes the connection', 'Check the port, whether it expects TLS there, and the log of the server.'],
+  [/DB index/, 'does not have the database in REDIS_URL', 'Remove it, or use one that exists.'],
+  [/RESP/, 'responds, but is not Redis', 'Check the port, and whether it expects TLS (rediss://).'],
+  [/^/, 'closes the connection', 'Check the port, whether it expects TLS, and the log of the server.'],
 ];
 
 /** Resolves with the result of `use`, or with the problem where a server can't be used. Rejects with a defect. */

@@ -16,7 +16,7 @@ import { explainRefusals, tryCommands, type Refusal } from './redis-commands.ts'
 import { withConnection } from './redis-connection.ts';
 import { findMasters } from './redis-topology.ts';
 
-/** One master, by what it says about itself. */
+/** One master, as it describes itself. */
 interface Master {
   readonly name: string;
   /** The kind of server that `REDIS_URL` names. */
@@ -65,7 +65,7 @@ export async function readRedis({ values }: Settings): Promise<Subject | Result>
   return masters.length > 0 ? { masters, remarks } : worst(remarks);
 }
 
-/** Runs a check on each master. Where there are several, the result names those that it is about. */
+/** Runs a check on each master. If there are several, the result names the masters that it concerns. */
 function onEachMaster(check: (master: Master) => Result): (subject: Subject) => Result {
   return ({ masters }) => {
     const results = masters.map((master) => {
@@ -96,27 +96,27 @@ export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result
       'Use redis+cluster://host:6379,host:6379 in REDIS_URL.',
     );
   }
-  return ok('It is the kind of server that REDIS_URL says.');
+  return ok('It is the kind of server that REDIS_URL names.');
 }
 
 export function checkEviction({ info }: Pick<Master, 'info'>): Result {
   if (info === null) return NEEDS_INFO;
   const policy = info.get('maxmemory_policy') ?? 'unknown';
-  if (policy === 'noeviction') return ok('noeviction: it removes no session to make room.');
-  const detail = `maxmemory-policy is ${policy}: with its memory full Redis removes sessions, and signs their users out.`;
-  const remedy = 'Set maxmemory-policy noeviction, and store nothing else there that needs eviction.';
+  if (policy === 'noeviction') return ok('noeviction: Redis never evicts sessions.');
+  const detail = `maxmemory-policy is ${policy}: when its memory is full, Redis evicts sessions and so signs users out.`;
+  const remedy = 'Set maxmemory-policy noeviction. Move data that needs eviction to another Redis.';
   return Number(info.get('maxmemory') ?? 0) > 0
     ? problem(detail, remedy)
-    : warning(`${detail} It has no maxmemory yet.`, remedy);
+    : warning(`${detail} maxmemory is not set yet.`, remedy);
 }
 
 export function checkPersistence({ info }: Pick<Master, 'info'>): Result {
   if (info === null) return NEEDS_INFO;
-  if (info.get('aof_enabled') === '1') return ok('It appends every write to a file (appendonly).');
+  if (info.get('aof_enabled') === '1') return ok('It has an append-only file (appendonly).');
   return warning(
-    'It has no append-only file: a crash loses the sessions since its last snapshot, or all.',
-    'Set appendonly yes, on a disk that outlives the restart.',
+    'It has no append-only file: a crash loses the sessions since the last snapshot, or all of them.',
+    'Set appendonly yes, and keep the file on persistent storage.',
   );
 }
 
-const NEEDS_INFO = skipped('Its user may not run INFO.', 'To have it checked: ACL SETUSER <user> +info');
+const NEEDS_INFO = skipped('Its user may not run INFO.', 'To enable this check: ACL SETUSER <user> +info');

@@ -64,8 +64,8 @@ async function findKey(send: Send, prefix: string): Promise<string> {
 
 /** Commands that Cloakroom can do without, and what is lost where an ACL forbids them. */
 const OPTIONAL: Readonly<Record<string, string>> = {
-  INCR: 'Each process limits sign-ins by its own count.',
-  INFO: 'Cloakroom can’t tell when Redis is full, and other checks can’t run.',
+  INCR: 'Each process counts sign-ins separately.',
+  INFO: 'Cloakroom can’t detect that Redis is full, and other checks can’t run.',
 };
 
 /** Explains the refusal that the operator has to solve first, and all others with the same reason. */
@@ -76,7 +76,7 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
   const explained = essential.length > 0 ? essential : refusals;
   const reason = REASONS.find(([pattern]) => explained.some(([, message]) => pattern.test(message)));
   if (reason === undefined)
-    return ok('It runs every command that Cloakroom uses, on keys under REDIS_PREFIX.');
+    return ok('Its user may run every command that Cloakroom uses, on keys under REDIS_PREFIX.');
   const [pattern, detail, remedy] = reason;
   const commands = explained.flatMap(([command, message]) => (pattern.test(message) ? [command] : []));
   const rights = commands.map((command) => `+${command.toLowerCase()}`).join(' ');
@@ -88,27 +88,31 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
 
 /** Meanings of refusals, by their message. The operator has to solve the first one that matches any refusal first. */
 const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
-  [/^READONLY/, 'It is a replica and takes no writes.', 'Name the master in REDIS_URL.'],
-  [/^OOM/, 'It is full and takes no writes: users can’t sign in.', 'Raise maxmemory, or remove other data.'],
+  [/^READONLY/, 'It is a replica and accepts no writes.', 'Use the address of the master in REDIS_URL.'],
+  [
+    /^OOM/,
+    'It is full and accepts no writes: users can’t sign in.',
+    'Raise maxmemory, or remove other data.',
+  ],
   [
     /^MISCONF|^NOREPLICAS/,
-    'It takes no writes: it can’t save them to disk, or too few replicas follow it (min-replicas-to-write).',
-    'Look at its log, its disk and its replicas.',
+    'It accepts no writes: it can’t save to disk, or has too few replicas (min-replicas-to-write).',
+    'Check its log, its disk and its replicas.',
   ],
   [
     /^NOPERM.*\bkeys?\b/,
     'Its user may not use keys that begin with REDIS_PREFIX.',
-    'Allow them to the user in REDIS_URL: ACL SETUSER <user> ~<REDIS_PREFIX>*',
+    'Grant the user in REDIS_URL access: ACL SETUSER <user> ~<REDIS_PREFIX>*',
   ],
   [
     /^NOPERM/,
     'Its user may not run {commands}.',
-    'Allow this to the user in REDIS_URL: ACL SETUSER <user> {rights}',
+    'Grant the user in REDIS_URL permission: ACL SETUSER <user> {rights}',
   ],
   [
     /unknown command/i,
-    'It does not know {commands}.',
-    'Use Redis 6.2 or newer, and rename none of these commands (rename-command).',
+    'It does not support {commands}.',
+    'Use Redis 6.2 or newer, and do not rename these commands (rename-command).',
   ],
-  [/^/, 'It refuses {commands}.', 'Look at its log.'],
+  [/^/, 'It refuses {commands}.', 'Check its log.'],
 ];

@@ -49,13 +49,13 @@ async function querySentinel(send: Send, target: SentinelTarget): Promise<RedisS
   const reply = await send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master);
   if (isForbidden(reply)) {
     return problem(
-      'A Sentinel does not tell Cloakroom the address of the master.',
-      'Allow it at each Sentinel: ACL SETUSER default +info +subscribe &+switch-master +sentinel|get-master-addr-by-name +sentinel|sentinels',
+      'A Sentinel refuses to return the address of the master.',
+      'Grant permission on each Sentinel: ACL SETUSER default +info +subscribe &+switch-master +sentinel|get-master-addr-by-name +sentinel|sentinels',
     );
   }
   if ('error' in reply || reply.value === null) {
     return problem(
-      'A Sentinel monitors no master of the name in REDIS_URL.',
+      'A Sentinel monitors no master with the name in REDIS_URL.',
       'Compare the name after the last / of REDIS_URL with “sentinel monitor” in the configuration of the Sentinels.',
     );
   }
@@ -72,7 +72,7 @@ async function queryNode(
   if (isForbidden(slots) || isForbidden(await send('CLUSTER', 'INFO'))) {
     return problem(
       'The user in REDIS_URL may not run CLUSTER SLOTS and CLUSTER INFO, which Cloakroom needs to find the masters.',
-      'Allow both on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
+      'Grant both on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
     );
   }
   const ranges = 'value' in slots ? (slots.value as [unknown, unknown, [string | null, number]][]) : [];

@@ -33,7 +33,7 @@ async function inTime<Subject extends object>(
   try {
     if (await settlesWithin(subject, timeoutMs)) return runAll(checks, await subject);
     const slow = `The checks took longer than ${timeoutMs / 1_000} s.`;
-    return runAll(checks, problem(slow, 'Check the network in between, and the load of both ends.'));
+    return runAll(checks, problem(slow, 'Check the network, and the load on both hosts.'));
   } catch (error) {
     const defect = `The check itself failed: ${describeDefect(error)}`;
     return runAll(

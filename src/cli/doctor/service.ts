@@ -130,7 +130,7 @@ async function send(origin: string, path: string, form?: Readonly<Record<string,
 /** Checks the token endpoint: a refresh with unregistered credentials must get an OAuth error. */
 function checkTokenEndpoint({ unregisteredRefresh: response }: Subject): Result {
   if (isResult(response)) return response;
-  if (oauthErrorOf(response) !== undefined) return ok('It responds as OAuth demands.');
+  if (oauthErrorOf(response) !== undefined) return ok('It returns OAuth errors, as it should.');
   return (
     unavailable(response) ??
     problem(
@@ -147,19 +147,19 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   if (error === 'invalid_client') {
     return problem(
       'The service does not know the app, or refuses its secret: users can’t sign in, and no token is refreshed.',
-      'Compare both with the app as it is registered. Look for spaces, and for a secret that was replaced.',
+      'Compare both with the registration of the app. Look for extra spaces, and for a secret that was replaced.',
     );
   }
   if (error === 'unauthorized_client' || error === 'unsupported_grant_type') {
     return problem(
-      'The service does not let the app refresh tokens: users are signed out when the first token expires.',
-      'Allow the app the grant type refresh_token where it is registered.',
+      'The service does not allow the app to refresh tokens: users are signed out when their first token expires.',
+      'Enable the refresh_token grant type for the app at the service.',
     );
   }
-  if (error !== 'invalid_grant') return skipped('The response does not tell. A sign-in will.');
+  if (error !== 'invalid_grant') return skipped('The response is inconclusive. Sign in to find out.');
   return !isResult(unregisteredRefresh) && oauthErrorOf(unregisteredRefresh) === 'invalid_client'
     ? ok('The service knows the app and its secret.')
-    : skipped('Can’t be told: the service responds in the same way to an app that it does not know.');
+    : skipped('Inconclusive: the service gives unknown apps the same response.');
 }
 
 /** Checks whether a browser can begin a sign-in at the authorization endpoint. */
@@ -177,9 +177,9 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   if (error === null) return ok(`It responds (${response.status}).`);
   return problem(
     error === 'invalid_scope'
-      ? 'The service refuses the SCOPES: one does not exist, or the app may not request it. Users can’t sign in.'
+      ? 'The service refuses SCOPES: a scope does not exist, or the app may not request it. Users can’t sign in.'
       : 'The service responds to every sign-in with an error.',
-    'Compare CLIENT_ID and SCOPES with the app as it is registered. Upper and lower case count.',
+    'Compare CLIENT_ID and SCOPES with the registration of the app. Case matters.',
   );
 }
 
@@ -196,17 +196,17 @@ function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject):
     return ok(`The service accepts ${redirectUri}`);
   if (isRefused(signIn) && isRefused(unregisteredSignIn)) {
     return problem(
-      `The service refuses ${redirectUri}, as it does an unregistered one: users can’t sign in.`,
-      `${remedy} – and check CLIENT_ID, which may be the reason, too.`,
+      `The service refuses ${redirectUri}, and an unregistered URI too: users can’t sign in.`,
+      `${remedy}. Check CLIENT_ID as well: it may be the cause.`,
     );
   }
-  return skipped('Can’t be told: the service does not say before a user signs in.', remedy);
+  return skipped('Inconclusive: the service may check the redirect URI only after a user signs in.', remedy);
 }
 
 function unavailable({ status }: HttpResponse): Result | undefined {
-  if (status === 429) return warning('It accepts no more requests for now (429).', 'Try again later.');
+  if (status === 429) return warning('It is limiting requests at the moment (429).', 'Try again later.');
   if (status < 500) return undefined;
-  return problem(`It is out of order: it responds with ${status}.`, 'Ask the operators of the service.');
+  return problem(`It fails with status ${status}.`, 'Contact the operators of the service.');
 }
 
 /** The OAuth error in a response of any status (RFC 6749 §5.2). */
@@ -244,7 +244,7 @@ export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise
   });
   if (!isResult(response)) return { origin, response };
   return skipped(
-    `${response.detail} That is fine where Cloakroom does not run yet, or only browsers reach it there.`,
+    `${response.detail} This is expected if Cloakroom is not running yet, or if only browsers can reach that origin.`,
   );
 }
 
@@ -254,7 +254,7 @@ function checkPublicUrl({ origin, response: { status, headers, text } }: PublicU
   if ([502, 503, 504].includes(status))
     return skipped(`A proxy responds at ${origin}, and can’t reach Cloakroom yet (${status}).`);
   return warning(
-    `Another server than Cloakroom responds at ${origin} (${status}).`,
-    'Let that origin, with all of its paths, lead to Cloakroom.',
+    `A server other than Cloakroom responds at ${origin} (${status}).`,
+    'Route all paths of that origin to Cloakroom.',
   );
 }

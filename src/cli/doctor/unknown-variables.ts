@@ -11,7 +11,7 @@ const MIN_LENGTH = 6;
 export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);
-  if (hints.length === 0) return ok('No name resembles one of Cloakroom’s.');
+  if (hints.length === 0) return ok('No name resembles a variable of Cloakroom.');
   return warning(`Cloakroom does not read ${hints.join(', or ')}.`, 'Correct the name, or remove it.');
 }
 

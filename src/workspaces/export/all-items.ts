@@ -22,7 +22,7 @@ const MAX_REQUESTS = 10_000;
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
 /**
- * Longest wait between retries, in ms. Load balancers close a connection that is silent for two minutes (docs/operations.md).
+ * Longest wait between retries, in ms. Load balancers close a connection that is silent for two minutes (docs/deploy.md).
  */
 const MAX_WAIT_MS = 100_000;
 

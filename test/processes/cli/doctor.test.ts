@@ -44,7 +44,7 @@ describe('npm run doctor', () => {
     const { code, output } = await doctor(env);
     expect(output).toMatch(/^ok {7}Redis: commands: /m);
     expect(output).toMatch(/^warning {2}Redis: persistence: .*\n {9}To do: /m);
-    expect(output).toMatch(/\nNothing is wrong; \d warnings?\.\n$/);
+    expect(output).toMatch(/\nNo problems; \d warnings?\.\n$/);
     expect(code).toBe(0);
   });
 

@@ -16,7 +16,7 @@ describe('a reload', () => {
   const fleet = useFleet(() => ({ env: folder.env }));
 
   test.each([
-    ['nothing', '', 'SESSION_KEYS_FILE names a file that is empty'],
+    ['nothing', '', 'SESSION_KEYS_FILE names an empty file'],
     ['a part of a key', SESSION_KEY.slice(0, 30), `${FROM_FILE} has a key`],
     ['a key and a part of the next one', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
   ])('of a file with %s changes no secret, nor those of other files', async (_what, text, problem) => {

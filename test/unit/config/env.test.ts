@@ -37,10 +37,10 @@ test('a variable and its file may not both be set', () => {
 
 test.each([
   ['no file', 'missing', 'ENOENT'],
-  ['a folder', '', 'it is no regular file'],
-  ['a pipe', 'pipe', 'it is no regular file'],
-  ['a device', '/dev/zero', 'it is no regular file'],
-  ['a link to a pipe', 'link', 'it is no regular file'],
+  ['a folder', '', 'it is not a regular file'],
+  ['a pipe', 'pipe', 'it is not a regular file'],
+  ['a device', '/dev/zero', 'it is not a regular file'],
+  ['a link to a pipe', 'link', 'it is not a regular file'],
 ])('the path of %s is a problem of its variable', (_what, path, why) => {
   const env = { ...minimalEnv, REDIS_URL: '', REDIS_URL_FILE: resolve(folder, path) };
   expect(problemsOf(env)).toEqual([`REDIS_URL_FILE names a file that can't be read (${why})`]);
@@ -62,9 +62,7 @@ test('a file has at most 64 KiB', () => {
 });
 
 test('an empty file is a problem', () => {
-  expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual([
-    'CLIENT_SECRET_FILE names a file that is empty',
-  ]);
+  expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual(['CLIENT_SECRET_FILE names an empty file']);
 });
 
 test('a problem with a value from a file does not quote the value', () => {

@@ -73,8 +73,8 @@ test.each([
   ['redis+sentinel://h1,h2', 'must name the master'],
   ['redis+sentinel://h1/master/0', 'must name the master'],
   ['redis+sentinel://h1,/m', 'has a host'],
-  ['redis+cluster://h1,h2/1', 'database 0 only'],
-  ['redis+cluster://h1?db=1', 'database 0 only'],
+  ['redis+cluster://h1,h2/1', 'a database other than 0'],
+  ['redis+cluster://h1?db=1', 'a database other than 0'],
   ['redis+unix://', 'must be of the form redis+unix'],
   ['redis+unix://h/path', 'must be of the form redis+unix'],
 ])('%j is refused', (url, message) => {

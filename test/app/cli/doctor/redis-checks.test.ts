@@ -72,7 +72,7 @@ test.each([
     title: 'Redis: commands',
     status: 'problem',
     detail: `Its user may not run ${command.toUpperCase()}.`,
-    remedy: `Allow this to the user in REDIS_URL: ACL SETUSER <user> +${command}`,
+    remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
   });
 });
 
@@ -92,8 +92,8 @@ test('without SET the doctor leaves no key without a time to live behind', async
 });
 
 test.each([
-  ['incr', 'limits sign-ins by its own count'],
-  ['info', 'can’t tell when Redis is full'],
+  ['incr', 'counts sign-ins separately'],
+  ['info', 'can’t detect that Redis is full'],
 ])('a user who may not run %s is a warning, because Cloakroom works without it', async (command, words) => {
   const found = await findingAt(await urlWithout(command), 'redis-commands');
   expect(found).toMatchObject(finding('warning', words, `+${command}`));
@@ -121,13 +121,13 @@ test('a user who may not select the database in REDIS_URL is a problem, with the
 test('a Redis without INFO is a problem, because Cloakroom never becomes ready', async () => {
   await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
-  expect(found).toMatchObject(finding('problem', 'It does not know INFO.', 'rename-command'));
+  expect(found).toMatchObject(finding('problem', 'It does not support INFO.', 'rename-command'));
 });
 
 test.each([
   ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections: nothing listens there\.$/],
   ['redis://redis.invalid', /can’t be (?:found|looked up)/],
-  ['redis+unix:///nowhere/redis.sock', /there is no such socket/],
+  ['redis+unix:///nowhere/redis.sock', /no file has this path/],
 ])('a Redis at %s, where there is none, is a problem', async (REDIS_URL, words) => {
   expect(await findingAt(REDIS_URL)).toMatchObject(finding('problem', words));
 });
@@ -135,7 +135,7 @@ test.each([
 test('the doctor gives up on a port that accepts no connection', async () => {
   await using unresponsive = await startUnresponsivePort();
   const found = await findingAt(`redis://127.0.0.1:${unresponsive.port}`);
-  expect(found).toMatchObject(finding('problem', 'connecting gets no response'));
+  expect(found).toMatchObject(finding('problem', 'the connection attempt timed out'));
 });
 
 test('the doctor gives up on a Redis that hangs', async () => {
@@ -158,13 +158,13 @@ test('a check that takes too long is a problem, and the others have results', as
 
 test('a server that is no Redis is a problem', async () => {
   await using server = await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  expect((await findingAt(`redis://127.0.0.1:${server.port}`)).detail).toContain('not as Redis does');
+  expect((await findingAt(`redis://127.0.0.1:${server.port}`)).detail).toContain('is not Redis');
 });
 
 test('rediss:// to a Redis without TLS is a problem, whether it responds to a handshake or waits', async () => {
   await using server = await startTcpServer((socket) => socket.once('data', () => socket.end('-ERR\r\n')));
   const responding = await findingAt(`rediss://127.0.0.1:${server.port}`);
-  expect(responding.detail).toContain('does not speak TLS');
+  expect(responding.detail).toContain('does not use TLS');
   const waiting = await findingAt(url.replace('redis:', 'rediss:'));
-  expect(waiting.remedy).toContain('whether Redis speaks TLS');
+  expect(waiting.remedy).toContain('that Redis uses TLS');
 });

@@ -30,7 +30,7 @@ test('Sentinels that can’t be reached at all are a problem', async () => {
 test('a master name that no Sentinel monitors is a problem', async () => {
   const findingOf = await examine({ REDIS_URL: sentinels.url.replace(/\/[\w-]+$/, '/another-master') });
   expect(findingOf('redis-reachable')).toMatchObject(
-    finding('problem', 'A Sentinel monitors no master of the name in REDIS_URL.'),
+    finding('problem', 'A Sentinel monitors no master with the name in REDIS_URL.'),
   );
 });
 
@@ -47,7 +47,7 @@ test('Sentinels that forbid to look up the master are a problem, with the right 
   await allow(`-${command}`);
   const findingOf = await examine({ REDIS_URL: sentinels.url });
   await allow('+@all');
-  const words = 'A Sentinel does not tell Cloakroom the address of the master.';
+  const words = 'A Sentinel refuses to return the address of the master.';
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, `+${command}`));
 });
 

@@ -61,7 +61,7 @@ const SIGN_IN_PAGE = '<!doctype html><title>Sign in</title>';
 const oauth = (error: string) => JSON.stringify({ error });
 
 test.each([
-  ['knows any app', ['credentials'], 'skipped', 400, oauth('invalid_grant'), 'Can’t be told'],
+  ['knows any app', ['credentials'], 'skipped', 400, oauth('invalid_grant'), 'Inconclusive'],
   ['knows any redirect URI', ['redirect-uri'], 'skipped', 200, SIGN_IN_PAGE, '', '/auth/callback'],
   ['refuses refreshes', ['credentials'], 'problem', 400, oauth('unsupported_grant_type'), 'refresh tokens'],
   ['is down', ['token-endpoint', 'sign-in'], 'problem', 503, IS_DOWN, '503'],
@@ -119,12 +119,12 @@ test('the doctor gives up on a service that accepts no connection, or does not r
   const [ofUnresponsive, ofSilent] = await Promise.all(
     [unresponsive, silent].map(async ({ port }) => reach(`http://127.0.0.1:${port}`)),
   );
-  expect(ofUnresponsive).toContain('connecting gets no response');
-  expect(ofSilent).toContain('accepts the connection and does not respond');
+  expect(ofUnresponsive).toContain('the connection attempt timed out');
+  expect(ofSilent).toContain('accepts the connection but does not respond');
 });
 
 test.each([
-  ['does not speak TLS', 'https', 'HTTP/1.1 400 \r\n\r\n'],
+  ['does not use TLS', 'https', 'HTTP/1.1 400 \r\n\r\n'],
   ['responds, but not with HTTP', 'http', 'SSH-2.0-OpenSSH_9.6\r\n'],
 ])('a port that %s is a problem', async (words, scheme, greeting) => {
   await using server = await startTcpServer((socket) => socket.end(greeting));

@@ -96,7 +96,7 @@ test('every problem is reported at once, without the value of a secret', async (
   expect(code).toBe(1);
   expect(output.split('\n')).toEqual([
     'CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one',
-    'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: run npm run -s keygen',
+    'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: create one with npm run -s keygen',
     '',
   ]);
   expect(await folder.names()).toEqual([]);

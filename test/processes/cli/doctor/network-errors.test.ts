@@ -5,7 +5,7 @@ import { startProgram } from '../../../support/programs.ts';
 import { startRedisNode } from '../../../support/redis/redis-node.ts';
 
 const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.meta.url).href;
-const NO_RESPONSE = 'can’t be looked up: no DNS server responds for its name';
+const NO_RESPONSE = 'can’t be resolved: no DNS server responds';
 
 const testApp = useTestApp();
 const redis = useFixture(async () => startRedisNode([]));

@@ -27,8 +27,8 @@ test.each([
     'keys that begin with REDIS_PREFIX',
   ],
   ['NOPERM No permissions to access a key', 'keys that begin with REDIS_PREFIX'],
-  ["ERR unknown command 'GETEX', with args beginning with:", 'does not know GETEX'],
-  ['MISCONF Redis is configured to save RDB snapshots', 'can’t save them to disk'],
+  ["ERR unknown command 'GETEX', with args beginning with:", 'does not support GETEX'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'can’t save to disk'],
   ['NOREPLICAS Not enough good replicas to write.', 'too few replicas'],
   ['ERR something else', 'refuses GETEX'],
 ])('a command that Redis refuses with “%s” is a problem', (message, words) => {
