@@ -2,7 +2,7 @@
 interface Problem {
   readonly status: number;
   readonly title: string;
-  /** What the person can do next. An AppError may say more. */
+  /** What the client can do next. An AppError may replace it. */
   readonly detail: string;
   /** Seconds in `Retry-After`. An AppError may replace it. */
   readonly retryAfterSeconds?: number;
@@ -16,12 +16,12 @@ interface Problem {
 
 const LOGIN = { loginUrl: '/auth/login' };
 
-/** Problems of API requests (docs/api.md). Pages have most of them, too. */
+/** Problems of API requests (docs/api.md). Pages use most of them, too. */
 export const GATEWAY_PROBLEMS = {
   // Malformed requests
   bad_request: {
     status: 400,
-    title: 'This request can’t be read',
+    title: 'This request is malformed',
     detail: 'Send a valid HTTP/1.1 request.',
     closes: true,
   },
@@ -33,8 +33,8 @@ export const GATEWAY_PROBLEMS = {
   },
   expectation_failed: {
     status: 417,
-    title: 'This expectation can’t be met',
-    detail: 'Leave the Expect header out. Only 100-continue is supported.',
+    title: 'This Expect header is not supported',
+    detail: 'Leave out the Expect header, or send 100-continue.',
     closes: true,
   },
   too_many_headers: {
@@ -48,7 +48,7 @@ export const GATEWAY_PROBLEMS = {
   method_not_allowed: {
     status: 405,
     title: 'This method is not allowed',
-    detail: 'Use a method that the Allow header names.',
+    detail: 'Use a method from the Allow header.',
   },
   bad_request_target: {
     status: 400,
@@ -63,7 +63,7 @@ export const GATEWAY_PROBLEMS = {
   cross_site_request: {
     status: 403,
     title: 'This request came from another site',
-    detail: 'Send it from a page of this site. A client without a browser sends an X-Requested-With header.',
+    detail: 'Send it from a page of this site. Outside a browser, add an X-Requested-With header.',
   },
   body_too_large: { status: 413, title: 'The request body is too large', detail: 'Send a smaller body.' },
 
@@ -211,8 +211,8 @@ export const PROBLEMS = {
   },
   service_rate_limited: {
     status: 503,
-    title: 'The service asks for a short pause',
-    detail: 'It is very busy right now. Nothing is lost, and you are still signed in. Try again in a moment.',
+    title: 'The service is very busy',
+    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
     retryAfterSeconds: 1,
   },
   service_failed: {
@@ -247,7 +247,7 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error with a code of the table above. Clients may see all of it but `cause`. */
+/** An error with a code from the table above. Clients may see everything except `cause`. */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ProblemCode;
@@ -289,7 +289,7 @@ export class SessionEndedError extends AppError {
   }
 }
 
-/** Returns an AppError as it is, and wraps any other error in an `internal_error` that shows nothing of it. */
+/** Returns an AppError unchanged. Wraps any other error in an `internal_error` that reveals nothing about it. */
 export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
 }

@@ -1,29 +1,27 @@
 /**
- * What to do about each problem of the gateway. The console shows it beside a response, the guide lists it, and a test holds
- * docs/api.md to these words. The server imports this script, too (src/console/routes.ts).
+ * What to do about each problem of the gateway. The console shows it beside a response, and the guide lists it. A test compares
+ * it with docs/api.md. The server imports this script, too (src/console/routes.ts).
  * @type {Readonly<Record<string, string>>}
  */
 export const ADVICE = {
-  sign_in_required: 'Send the user to loginUrl, with ?return_to= and a path of this site.',
-  session_expired:
-    'The session or its grant has ended. Send the user to loginUrl, with ?return_to= and a path of this site.',
-  cross_site_request: 'Send it from a page of this origin. Without a browser, send X-Requested-With.',
+  sign_in_required: 'Send the user to loginUrl with ?return_to= and a path of this site.',
+  session_expired: 'The session has ended. Send the user to loginUrl, as for sign_in_required.',
+  cross_site_request: 'Send the request from a page of this origin. Outside a browser, add X-Requested-With.',
   path_not_allowed:
-    'Use a path that is forwarded: under /api/public/v1/, unless your operator has set API_PATHS. The authorization endpoints never are.',
+    'Use a path under API_PATHS (default /api/public/v1/), except its authorization endpoints.',
   method_not_allowed: 'Use another method. TRACE is refused.',
   bad_request_target:
-    'Correct the URL: no dot or empty segments, no control characters, no malformed or deeply nested encoding.',
-  bad_request: 'Send HTTP/1.1 that every recipient reads in the same way, as browsers do.',
+    'Correct the URL: no dot segments, empty segments, control characters or malformed encoding.',
+  bad_request: 'Send valid, unambiguous HTTP/1.1. Browsers always do.',
   http_version_not_supported: 'Use HTTP/1.1.',
-  expectation_failed: 'Leave Expect out. Only 100-continue is supported.',
+  expectation_failed: 'Leave out Expect, or send 100-continue.',
   too_many_headers: 'Send at most 100 header fields.',
-  body_too_large: 'Send at most 100 MiB, unless your operator has set MAX_BODY_BYTES.',
-  service_unreachable: 'Try again later. The gateway does not retry.',
-  service_timeout: 'Try again later. The gateway does not retry: the service may have done its work.',
-  too_busy:
-    'Wait Retry-After seconds, and send fewer at once. Too many requests are in flight, of this session or of all.',
+  body_too_large: 'Send at most MAX_BODY_BYTES (default 100 MiB).',
+  service_unreachable: 'Try again later.',
+  service_timeout: 'Try again later. The service may have processed the request.',
+  too_busy: 'Wait Retry-After seconds, and send fewer requests at once.',
   token_endpoint_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   session_store_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
-  draining: 'Try again at once. Another process responds.',
-  internal_error: 'Try again in a moment. If it happens again, show the request id to your operator.',
+  draining: 'Wait Retry-After seconds. Another process will respond.',
+  internal_error: 'Try again in a moment. If it happens again, give the request id to your operator.',
 };

@@ -1,6 +1,6 @@
-/** @typedef {{ code?: string, detail?: string, message?: string }} ErrorBody The known members of an error. */
+/** @typedef {{ code?: string, detail?: string, message?: string }} ErrorBody */
 
-/** A response without a 2xx status: an error of the service, or a problem (RFC 9457) of the gateway. */
+/** An error of the service or the gateway. */
 export class ApiError extends Error {
   /**
    * @param {Response} response
@@ -10,27 +10,27 @@ export class ApiError extends Error {
     super(body.detail ?? body.message ?? `The API responded with ${response.status}`);
     this.name = 'ApiError';
     this.status = response.status;
-    /** A code of the gateway (/console/guide#codes) or of the service. */
+    /** See /console/guide#codes. */
     this.code = body.code;
-    /** The gateway names itself in the Via of the service’s responses. */
+    /** Only responses of the service have `Via: 1.1 cloakroom`. */
     this.isFromService = /\bcloakroom\b/.test(response.headers.get('via') ?? '');
     this.retryAfter = response.headers.get('retry-after');
-    /** Users mention it to your operator. */
+    /** For your operator. */
     this.requestId = response.headers.get('x-request-id');
   }
 }
 
 /**
- * `fetch` for the API of this origin: resolves with a 2xx response, and rejects otherwise.
- * Once the session has ended, it also sends the user to sign in and come back.
+ * Like `fetch`, but rejects with an ApiError unless the status is 2xx.
+ * Sends the user to sign-in and back if the session has ended.
  * @param {string} path
- * @param {RequestInit} [init] Its `signal` ends the request.
+ * @param {RequestInit} [init] Its `signal` aborts the request.
  */
 export async function fetchApi(path, init) {
   const response = await fetch(path, init);
   if (response.ok) return response;
   const error = new ApiError(response, await readError(response));
-  // After a 401 of the service the session is still active, and a new sign-in would not help.
+  // A 401 of the service does not end the session, and a new sign-in would not help.
   if (error.status === 401 && !error.isFromService) {
     const here = location.pathname + location.search + location.hash;
     location.assign(`/auth/login?return_to=${encodeURIComponent(here)}`);
@@ -39,7 +39,7 @@ export async function fetchApi(path, init) {
 }
 
 /**
- * Errors of the service have any form. Anything but a JSON object counts as empty.
+ * Returns an empty object for any body but a JSON object.
  * @param {Response} response
  */
 async function readError(response) {

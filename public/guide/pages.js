@@ -3,20 +3,20 @@ import { ApiError, fetchApi } from './fetch-api.js';
 /** @typedef {{ name?: string, [field: string]: unknown }} Item */
 /** @typedef {{ value: Item[], next?: string }} Page */
 
-/** Requests for one page, the first included. */
+/** Most requests for one page. */
 const MAX_TRIES = 5;
 
 /**
- * Every item of a list. Each page is requested once you reach it:
+ * Yields every item of a list. Requests each page when you reach it:
  * `for await (const workspace of pages('/api/public/v1/workspaces', { limit: 50 }))`.
  * @param {string} path
- * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` ends requests and pauses.
+ * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` aborts requests and pauses.
  */
 export async function* pages(path, { limit, signal } = {}) {
   /** @type {string | undefined} */
   let next;
   do {
-    // URLSearchParams encodes the cursor. Every page needs the same limit.
+    // Every page needs the same limit.
     const query = new URLSearchParams();
     if (limit !== undefined) query.set('limit', String(limit));
     if (next !== undefined) query.set('next', next);
@@ -30,7 +30,7 @@ export async function* pages(path, { limit, signal } = {}) {
 }
 
 /**
- * Waits after a 429 or 503 with Retry-After, and repeats the request, which is safe for a GET.
+ * Repeats a request after a 429 or 503 with Retry-After.
  * @param {string} url
  * @param {AbortSignal | undefined} signal
  */
@@ -47,7 +47,7 @@ async function fetchWithRetries(url, signal) {
 }
 
 /**
- * `Retry-After` is in seconds, or a date.
+ * `Retry-After` is in seconds or a date.
  * @param {string} retryAfter
  */
 function toMs(retryAfter) {

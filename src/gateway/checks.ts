@@ -13,7 +13,7 @@ export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const { method = '', headers } = req;
   if (method === 'TRACE')
     throw new AppError('method_not_allowed', {
-      detail: 'TRACE would show headers that the gateway adds.',
+      detail: 'TRACE is refused, because it would reveal headers that the gateway adds.',
       allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
     });
   const result = checkTarget(target, config.apiPaths);

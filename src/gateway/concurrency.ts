@@ -112,10 +112,14 @@ export function createConcurrencyLimits(limits: {
     acquire(sessionId: string) {
       const session = sessions.get(sessionId) ?? { inFlight: 0, connected: 0, waiting: new Set() };
       if (inFlight >= limits.requests)
-        throw new AppError('too_busy', { detail: 'This server has too many requests in flight.' });
+        throw new AppError('too_busy', {
+          detail: 'This server has too many requests in flight. Try again in a second.',
+        });
       const quota = quotaOf(limits.requests, inFlight - session.inFlight);
       if (session.inFlight >= Math.min(limits.requestsPerSession, quota))
-        throw new AppError('too_busy', { detail: 'This session has too many requests in flight.' });
+        throw new AppError('too_busy', {
+          detail: 'This session has too many requests in flight. Send fewer at once.',
+        });
       sessions.set(sessionId, session);
       session.inFlight += 1;
       inFlight += 1;

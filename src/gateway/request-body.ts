@@ -12,7 +12,7 @@ const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
 /** The response to a body that is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
 export function bodyTooLarge(maxBytes: number): AppError {
-  return new AppError('body_too_large', { detail: `At most ${maxBytes} bytes are forwarded.` });
+  return new AppError('body_too_large', { detail: `Send at most ${maxBytes} bytes.` });
 }
 
 /** A request body on its way to the service. */

@@ -16,12 +16,12 @@ const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
   if (rawHeaders.length / 2 > MAX_HEADER_FIELDS)
-    return new AppError('too_many_headers', { detail: `Send at most ${MAX_HEADER_FIELDS}.` });
-  if (httpVersion === '0.9') return badRequest('The request line names no version. Use HTTP/1.1.');
+    return new AppError('too_many_headers', { detail: `Send at most ${MAX_HEADER_FIELDS} header fields.` });
+  if (httpVersion === '0.9') return badRequest('The request line has no version. Use HTTP/1.1.');
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return new AppError('http_version_not_supported');
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
-    return badRequest('The only Transfer-Encoding is chunked, in HTTP/1.1. Send that, or a Content-Length.');
+    return badRequest('Send Transfer-Encoding: chunked in HTTP/1.1, or a Content-Length.');
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 

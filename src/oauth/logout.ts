@@ -7,7 +7,7 @@ import type { AuthDeps } from './routes.ts';
 
 /**
  * `POST /auth/logout`: ends the session for good, clears its cookie and what the browser stores (W3C Clear Site Data §3.1). A
- * failover of Redis right after the response can undo the end, because replication is asynchronous (docs/scaling.md).
+ * failover of Redis right after the response can undo the end, because replication is asynchronous (docs/performance.md).
  */
 export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {

@@ -72,7 +72,7 @@ describe('a response', () => {
   test('from the gateway is shown with the reason and what the user can do', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
-    expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path that is forwarded[\s\S]*[\da-f-]{36}/);
+    expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path under[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 

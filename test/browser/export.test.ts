@@ -232,7 +232,7 @@ describe('an export', () => {
     await link('CSV').click();
     await hasFailed();
     expect(await status().innerText()).toMatch(
-      /^The CSV export could not begin\. The service asks for a short pause\. .*Try again in 7 s\. Reference: [\w-]+\s/,
+      /^The CSV export could not begin\. The service is very busy\. .*Try again in 7 s\. Reference: [\w-]+\s/,
     );
   });
 

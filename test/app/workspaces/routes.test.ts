@@ -107,7 +107,7 @@ describe('inside a workspace', () => {
   test.each([
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],
-    [429, 503, 'The service asks for a short pause'],
+    [429, 503, 'The service is very busy'],
   ])('an error page (the service responds %d) keeps the link back', async (sent, status, words) => {
     testApp.intercept = respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, sent, {}));
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);

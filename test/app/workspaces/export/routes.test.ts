@@ -138,7 +138,7 @@ describe('an export keeps', () => {
 
 describe('a failure of the first page', () => {
   test.each([
-    [429, 503, 'The service asks for a short pause'],
+    [429, 503, 'The service is very busy'],
     [403, 403, 'Cloakroom has no access to this list'],
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],
