@@ -9,7 +9,7 @@ import { startProgram, type Program } from '../support/programs.ts';
 
 const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };
 const npmDemo = async () => startProgram('npm', ['run', '--silent', 'demo'], FREE_PORTS);
-/** What `npm run demo` runs, without npm. */
+/** Starts the same script as `npm run demo`, without npm. */
 const demo = async (env = {}) =>
   startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
 
@@ -19,7 +19,7 @@ async function urlsOf(program: Program): Promise<[app: string, service: string]>
   return [app, service];
 }
 
-/** Expects that no process, file or port of a program is left. */
+/** Checks that the program has left no process, file or open port behind. */
 async function expectNothingLeft(program: Program, ...urls: string[]): Promise<void> {
   await eventually(async () => (await program.leftovers()).length === 0);
   await eventually(async () => (await readdir(program.folder)).length === 0);
@@ -28,7 +28,7 @@ async function expectNothingLeft(program: Program, ...urls: string[]): Promise<v
 }
 
 describe('the demo', () => {
-  test('starts all three, prints their URLs, and leaves nothing behind on Ctrl-C', async () => {
+  test('starts Cloakroom, the local service and Redis, prints the URLs, and leaves nothing behind on Ctrl-C', async () => {
     await using program = await npmDemo();
     const [app, service] = await urlsOf(program);
     await program.prints(/demo \/ demo/);
@@ -38,18 +38,18 @@ describe('the demo', () => {
     expect((await fetch(`${service}/healthz`)).status).toBe(200);
     expect(await program.leftovers()).not.toEqual([]);
 
-    program.signalGroup('SIGINT'); // a terminal sends it to all of them, and npm passes it on besides
+    program.signalGroup('SIGINT'); // a terminal sends it to the whole process group, and npm forwards it as well
     expect((await program.ended()).code).toBe(0);
     await expectNothingLeft(program, app, service);
   });
 
-  test('prints where it listens, where PUBLIC_URL is another origin', async () => {
+  test('prints its address if PUBLIC_URL is another origin', async () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
     const [, url = ''] = await program.prints(/Cloakroom listens at (\S+):\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  test('prints where to inject faults, where that is switched on', async () => {
+  test('prints where to inject faults if faults are enabled', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
     const [, faults = ''] = await program.prints(/fail at (\S+?)\.\s/);
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
@@ -60,14 +60,14 @@ describe('the demo', () => {
     ['npm', 'SIGTERM', npmDemo],
     ['npm', 'SIGKILL', npmDemo],
     ['the demo itself', 'SIGKILL', demo],
-  ] as const)('leaves nothing behind when only %s gets %s', async (_which, signal, start) => {
+  ] as const)('leaves nothing behind when only %s receives %s', async (_which, signal, start) => {
     await using program = await start();
     const urls = await urlsOf(program);
     program.child.kill(signal);
     await expectNothingLeft(program, ...urls);
   });
 
-  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a %s in use in one line', async (variable) => {
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('reports in one line that a %s is in use', async (variable) => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
@@ -75,14 +75,14 @@ describe('the demo', () => {
     const { code, output } = await program.ended();
     holder.close();
     expect(code).toBe(1);
-    // The first time on a fresh clone, it says before that it builds.
+    // On a fresh clone, a line about the build comes first.
     expect(output.trim().split('\n').at(-1)).toBe(
       `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
     );
     await expectNothingLeft(program);
   });
 
-  test('uses the Redis of REDIS_URL_FILE, and starts none', async () => {
+  test('uses the Redis in REDIS_URL_FILE instead of starting one', async () => {
     await using redis = await startPrivateRedis();
     const file = join(dirname(redis.url.replace('redis+unix://', '')), 'url');
     await writeFile(file, redis.url);
@@ -95,7 +95,7 @@ describe('the demo', () => {
     await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
-    // Its two streams come in any order.
+    // The two output streams may arrive in any order.
     expect(output.split('\n')).toContain("Redis can't be used: ECONNREFUSED. Check REDIS_URL.");
     expect(output).not.toContain('hush');
   });

@@ -24,21 +24,21 @@ const variables = () => ({
   SESSION_KEYS: SESSION_KEY,
 });
 
-/** `npm start` with the Redis, the service and the session key of the test app. */
+/** Runs `npm start` with the Redis, the service and the session key of the test app. */
 const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], { ...variables(), ...env });
 
-/** What `npm start` runs, without npm. */
+/** Runs the same script as `npm start`, without npm. */
 const start = async (env = {}, nodeOptions: readonly string[] = []) =>
   startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
 
-/** The URL of a program, once it is ready. It listens before Redis is connected. */
+/** Resolves with the URL of a program once it is ready. It listens before Redis is connected. */
 async function readyUrl(program: Program): Promise<string> {
   const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
   return url;
 }
 
-/** Makes a process fail on SIGUSR2 with the error of a Redis command that no code awaits. */
+/** Makes a process fail on SIGUSR2 with an unhandled error from a Redis command. */
 const failing = (how: 'throw' | 'Promise.reject') =>
   `data:text/javascript,${encodeURIComponent(`
   process.on('SIGUSR2', () => {
@@ -48,7 +48,7 @@ const failing = (how: 'throw' | 'Promise.reject') =>
     ${how}(error);
   });`)}`;
 
-/** Sends an API request to which the service does not respond. Resolves once the service has it. */
+/** Sends an API request to which the service does not respond. Resolves once the service has received it. */
 async function startSlowRequest(program: Program): Promise<{ outcome: Promise<unknown> }> {
   const url = await readyUrl(program);
   const { cookie } = await testApp.createSession();
@@ -65,7 +65,7 @@ async function startSlowRequest(program: Program): Promise<{ outcome: Promise<un
 const SLOW = '/api/public/v1/slow';
 
 describe('npm start', () => {
-  test('serves metrics on a port of their own, and nothing else', async () => {
+  test('serves metrics, and nothing else, on the metrics port', async () => {
     const port = await freePort();
     await using program = await start({ METRICS_PORT: String(port) });
     const url = await readyUrl(program);
@@ -76,7 +76,7 @@ describe('npm start', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
 
-  test('names the metrics port that is in use, and exits with 1', async () => {
+  test('names METRICS_PORT if that port is in use, and exits with 1', async () => {
     const taken = String(testApp.config.port);
     await using program = await start({ METRICS_PORT: taken });
     const { code, output } = await program.ended();
@@ -84,19 +84,19 @@ describe('npm start', () => {
     expect(output).toContain('METRICS_PORT');
   });
 
-  test('logs where it listens, serves, and exits with 0 on SIGTERM', async () => {
+  test('logs its URL, serves requests, and exits with 0 on SIGTERM', async () => {
     await using program = await npmStart();
     const url = await readyUrl(program);
     expect((await fetch(url)).status).toBe(200);
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(0);
-    expect(output).toContain('"msg":"shutdown complete"'); // the last line is not lost either
+    expect(output).toContain('"msg":"shutdown complete"'); // even the last line is flushed
     const lines = output.split('\n').filter((line) => line !== '' && line !== 'Building …');
     for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  test('prints nothing of a target that is not a path, not even in a warning of Node', async () => {
+  test('does not print a request target that is not a path, not even in a Node warning', async () => {
     await using program = await start();
     const port = Number(new URL(await readyUrl(program)).port);
     const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
@@ -107,13 +107,13 @@ describe('npm start', () => {
     expect(output).not.toMatch(/a-password|a-code/);
   });
 
-  test('logs its build with its URL', async () => {
+  test('logs its version and revision with its URL', async () => {
     await using program = await start({ BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
     const [line] = await program.prints(/^.*"msg":"listening".*$/m);
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
-  test('is production, names every problem at once, and shows no secret', async () => {
+  test('runs in production mode and reports every problem at once without a secret', async () => {
     const wrong = { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' };
     await using program = await start({ PUBLIC_URL: 'http://app.example', ...wrong });
     const { code, output } = await program.ended();
@@ -128,21 +128,18 @@ describe('npm start', () => {
     ['production', 'PUBLIC_URL', true],
     ['production', 'none', false],
     ['development', 'CLIENT_ID', false],
-  ])(
-    'in %s says of a .env that it does not read it, where %s is missing: %s',
-    async (mode, missing, says) => {
-      await using folder = await createDotEnvFolder('PORT=http\n');
-      const { PORT: _fromFile, ...set } = variables();
-      const env = { ...set, NODE_ENV: mode, PAGE_SIZE: 'a problem in any case', [missing]: '' };
-      const { code, output } = await folder.start('dist/main.js', env);
-      expect(code).toBe(1);
-      expect(output).toContain('PAGE_SIZE must be');
-      expect(output.includes('The .env in this folder is not read in production')).toBe(says);
-      expect(output.includes('PORT must be')).toBe(mode === 'development');
-    },
-  );
+  ])('in %s with %s missing, reports that .env is not read: %s', async (mode, missing, says) => {
+    await using folder = await createDotEnvFolder('PORT=http\n');
+    const { PORT: _fromFile, ...set } = variables();
+    const env = { ...set, NODE_ENV: mode, PAGE_SIZE: 'a problem in any case', [missing]: '' };
+    const { code, output } = await folder.start('dist/main.js', env);
+    expect(code).toBe(1);
+    expect(output).toContain('PAGE_SIZE must be');
+    expect(output.includes('The .env in this folder is not read in production')).toBe(says);
+    expect(output.includes('PORT must be')).toBe(mode === 'development');
+  });
 
-  test('says that a .env can’t be read, and ends with 1', async () => {
+  test('reports that .env can’t be read, and exits with 1', async () => {
     await using folder = await createDotEnvFolder(null);
     for (const entry of ['dist/main.js', 'dist/cli/doctor.js']) {
       const { code, output } = await folder.start(entry, { NODE_ENV: 'development' });
@@ -150,7 +147,7 @@ describe('npm start', () => {
     }
   });
 
-  test('starts without Redis, and is not ready', async () => {
+  test('starts without Redis but is not ready', async () => {
     await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
     const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -159,7 +156,7 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
-  test('exits with 1 where a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
+  test('exits with 1 if a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
     await using program = await start({ SHUTDOWN_SECONDS: '1' });
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
@@ -173,7 +170,7 @@ describe('npm start', () => {
     expect(more).toEqual([expect.objectContaining({ msg: 'shutdown complete', inTime: false })]);
   });
 
-  test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {
+  test('drains on Ctrl-C although npm forwards the signal a second time', async () => {
     await using program = await npmStart();
     await readyUrl(program);
     program.signalGroup('SIGINT');
@@ -181,12 +178,12 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
-  test('ignores SIGHUP while it drains', async () => {
+  test('ignores SIGHUP while draining', async () => {
     await using program = await npmStart({ SHUTDOWN_SECONDS: '2' });
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
-    program.signalGroup('SIGHUP'); // npm itself ends by it
+    program.signalGroup('SIGHUP'); // npm itself exits on it
     expect(await slow.outcome).toBe('cut off');
     const { output } = await program.ended();
     expect(output).toContain('"msg":"shutdown complete"');
@@ -198,14 +195,14 @@ describe('npm start', () => {
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
-    await delay(400); // an echo of the first would come sooner
+    await delay(400); // the first signal forwarded by npm would arrive sooner
     program.child.kill('SIGTERM');
     expect(await slow.outcome).toBe('cut off');
     expect((await program.ended()).output).not.toContain('"msg":"shutdown complete"');
   });
 
   test.each(['throw', 'Promise.reject'] as const)(
-    'exits with 1 and one reduced line on an uncaught error: %s',
+    'exits with 1 and logs one line without secrets on an uncaught error: %s',
     async (how) => {
       await using program = await start({}, ['--import', failing(how)]);
       await program.prints(/"msg":"listening"/);
@@ -222,7 +219,7 @@ describe('npm start', () => {
     },
   );
 
-  test('logs a warning of Node by its name and code, as JSON', async () => {
+  test('logs the name and code of a Node warning as JSON', async () => {
     const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
     const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`];
     await using program = await start({}, nodeOptions);
@@ -236,7 +233,7 @@ describe('npm start', () => {
     expect(output).not.toContain('secret');
   });
 
-  test('logs the URL at which sign-in works', async () => {
+  test('logs a URL at which sign-in works', async () => {
     await using program = await start({ NODE_ENV: 'development', PUBLIC_URL: '' });
     const url = await readyUrl(program);
     expect(new URL(url).hostname).toBe('localhost');

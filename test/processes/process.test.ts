@@ -7,7 +7,7 @@ import { CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 
-/** A process that can only get SIGHUP. */
+/** Creates a fake process that only receives SIGHUP. */
 function createSelf() {
   const signals = new EventEmitter();
   return { sighup: catchSighup(signals as NodeJS.Process), hangUp: () => signals.emit('SIGHUP') };
@@ -15,14 +15,14 @@ function createSelf() {
 
 const turn = async () => new Promise(setImmediate);
 
-test('a SIGHUP before there is a task runs it as soon as there is one', async () => {
+test('a SIGHUP before the handler exists runs it as soon as it is registered', async () => {
   const { sighup, hangUp } = createSelf();
   hangUp();
   const ran = new Promise<string>((resolve) => sighup.handle(async () => resolve('ran')));
   expect(await ran).toBe('ran');
 });
 
-test('two SIGHUPs run the task one after the other', async () => {
+test('two SIGHUPs run the handler one after the other', async () => {
   const { sighup, hangUp } = createSelf();
   const steps: string[] = [];
   const all = new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ test('two SIGHUPs run the task one after the other', async () => {
   expect(steps).toEqual(['started', 'done', 'started', 'done']);
 });
 
-test('an ignored SIGHUP runs no task', async () => {
+test('an ignored SIGHUP does not run the handler', async () => {
   const { sighup, hangUp } = createSelf();
   let runs = 0;
   sighup.handle(async () => void (runs += 1));
@@ -67,7 +67,7 @@ const ENV = {
   SESSION_KEYS: SESSION_KEY,
 };
 
-/** Starts the app in a terminal of its own. Its output goes to a file. */
+/** Starts the app in its own terminal and writes its output to a file. */
 async function startInTerminal() {
   const command = `echo "pid=$$"; exec '${process.execPath}' dist/main.js >"$TMPDIR/printed" 2>&1`;
   const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], ENV);
@@ -85,7 +85,7 @@ async function startInTerminal() {
   };
 }
 
-test('SIGHUP from an open terminal reloads secrets', async () => {
+test('SIGHUP while the terminal is open reloads the secrets', async () => {
   await using started = await startInTerminal();
   process.kill(started.pid, 'SIGHUP');
   await eventually(async () => (await started.printed()).includes('no secrets to reload'));
@@ -94,12 +94,12 @@ test('SIGHUP from an open terminal reloads secrets', async () => {
 
 test('closing the terminal ends the process', async () => {
   await using started = await startInTerminal();
-  started.program.child.kill('SIGKILL'); // and with it the terminal that it made
+  started.program.child.kill('SIGKILL'); // this also closes the terminal that it created
   await eventually(async () => !isRunning(started.pid));
   expect(await started.printed()).not.toContain('no secrets to reload');
 });
 
-/** Sends SIGHUP as soon as it is caught, and prints how many packages were loaded by then. */
+/** Sends SIGHUP as soon as a listener exists, and prints how many packages were loaded by then. */
 const SEND_SIGHUP_AT_ONCE = `
   import { createRequire } from 'node:module';
   const { cache } = createRequire('/');
@@ -114,7 +114,7 @@ const SEND_SIGHUP_AT_ONCE = `
   };
 `;
 
-test('a SIGHUP during start-up reloads secrets once the app runs', async () => {
+test('a SIGHUP during start-up reloads the secrets once the app runs', async () => {
   const early = `data:text/javascript,${encodeURIComponent(SEND_SIGHUP_AT_ONCE)}`;
   await using program = await startProgram(process.execPath, ['--import', early, 'dist/main.js'], ENV);
   const [, loaded] = await program.prints(/packages loaded: (\d+)/);

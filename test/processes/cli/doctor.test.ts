@@ -25,7 +25,7 @@ beforeAll(() => {
   env = envOf(testApp);
 });
 
-/** Runs what `npm run doctor` runs, with these variables alone. */
+/** Runs the same script as `npm run doctor`, with only these variables. */
 async function doctor(variables: Record<string, string>, ...args: string[]) {
   await using program = await startProgram(process.execPath, ['scripts/doctor.mjs', ...args], variables);
   return await program.ended();
@@ -40,7 +40,7 @@ function find(output: string, id: string): Finding | undefined {
 }
 
 describe('npm run doctor', () => {
-  test('exits with 0 where there are only warnings', async () => {
+  test('exits with 0 if there are only warnings', async () => {
     const { code, output } = await doctor(env);
     expect(output).toMatch(/^ok {7}Redis: commands: /m);
     expect(output).toMatch(/^warning {2}Redis: persistence: .*\n {9}To do: /m);
@@ -48,7 +48,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(0);
   });
 
-  test('prints what is wrong and what to do, and exits with 1', async () => {
+  test('prints each problem with its remedy, and exits with 1', async () => {
     const variables = { ...env, CLIENT_SECRET: 'a-wrong-secret' };
     await using program = await startProgram('npm', ['run', '-s', 'doctor'], variables);
     const { code, output } = await program.ended();
@@ -57,7 +57,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  test('prints one JSON object and nothing else with --json', async () => {
+  test('prints only one JSON object with --json', async () => {
     const { code, output } = await doctor({ ...env, CLIENT_SECRET: 'a-wrong-secret' }, '--json');
     const report = parse(output);
     expect(report.ok).toBe(false);
@@ -70,7 +70,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  test('reports every check by an id that the guide for operators lists, whatever is wrong', async () => {
+  test('reports every check under a documented id, whatever is wrong', async () => {
     const outputs = await Promise.all([doctor(env, '--json'), doctor({}, '--json')]);
     const [valid = [], invalid = []] = outputs.map(({ output }) => parse(output).checks.map(({ id }) => id));
     expect(new Set(valid).size).toBe(valid.length);
@@ -87,7 +87,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(2);
   });
 
-  test('checks the production configuration unless NODE_ENV says otherwise', async () => {
+  test('checks the production configuration unless NODE_ENV is set', async () => {
     await using project = await createSmallProject({
       '.env': 'PUBLIC_URL=https://app.example.com',
       'dist/cli/doctor.js': `console.log(process.env['NODE_ENV']);\n`,
@@ -95,7 +95,7 @@ describe('npm run doctor', () => {
     expect((await project.run('doctor.mjs', { env: { NODE_ENV: '' } })).stdout).toBe('production\n');
   });
 
-  test('runs from dist alone, and reads .env outside of production', async () => {
+  test('runs from dist alone, and reads .env outside production', async () => {
     await using folder = await createDotEnvFolder('PUBLIC_URL=http://localhost:6000\n');
     const run = async (mode: string) =>
       (await folder.start('dist/cli/doctor.js', { NODE_ENV: mode }, '--json')).output;
@@ -105,16 +105,16 @@ describe('npm run doctor', () => {
 
   const twoHoursAgo = Date.now() - 7_200_000;
   test.each([
-    ['of an unknown authority is a problem', createCertificate('localhost'), false, 'is not trusted here'],
+    ['from an unknown authority is a problem', createCertificate('localhost'), false, 'is not trusted here'],
     ['that has expired is a problem', createCertificate('localhost', twoHoursAgo), true, 'has expired'],
-    ['of another name is a problem', createCertificate('another.example'), true, 'for another name'],
-    ['that is trusted is no problem', createCertificate('localhost'), true, 'It responds at https://'],
-  ])('reports that a certificate of the service %s', async (_, certificate, isTrusted, words) => {
+    ['for another name is a problem', createCertificate('another.example'), true, 'for another name'],
+    ['that is trusted is not a problem', createCertificate('localhost'), true, 'It responds at https://'],
+  ])('reports that a service certificate %s', async (_, certificate, isTrusted, words) => {
     expect((await reachService(certificate, isTrusted))?.detail).toContain(words);
   });
 });
 
-/** What the doctor says about reaching a service with this certificate. */
+/** Returns the finding of the doctor about reaching a service with this certificate. */
 async function reachService(certificate: Certificate, isTrusted: boolean) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-doctor-'));
   const NODE_EXTRA_CA_CERTS = join(folder, 'trusted.pem');

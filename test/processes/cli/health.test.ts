@@ -8,7 +8,7 @@ import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
 const startHealth = async (status: number, host?: string) =>
   startHttpServer((req, res) => res.writeHead(req.url === '/healthz' ? status : 404).end(), host);
 
-/** Runs what the HEALTHCHECK of the image runs. */
+/** Runs the same program as the HEALTHCHECK of the image. */
 async function health(port: number, env: Readonly<Record<string, string>> = {}, ...args: string[]) {
   const variables = { PORT: String(port), ...env };
   await using program = await startProgram(process.execPath, ['dist/cli/health.js', ...args], variables);
@@ -21,28 +21,28 @@ test.each([
   ['0.0.0.0', { HOST: '0.0.0.0' }],
   ['::1', { HOST: '::1' }],
   ['::1', { HOST: '::' }],
-])('a process that listens on %s is healthy with %j', async (host, env) => {
+])('a process that listens on %s is reported as healthy with %j', async (host, env) => {
   await using server = await startHealth(200, host);
   expect(await health(server.port, env)).toEqual({ code: 0, output: '' });
 });
 
-test('the health check takes another origin as an argument', async () => {
+test('the health check accepts another origin as an argument', async () => {
   await using other = await startHealth(200);
   expect((await health(1, {}, `http://127.0.0.1:${other.port}`)).code).toBe(0);
 });
 
-test('a process that responds with 503 is not healthy', async () => {
+test('a process that responds with 503 is reported as unhealthy', async () => {
   await using server = await startHealth(503);
   const output = expect.stringContaining('/healthz responds with 503');
   expect(await health(server.port)).toEqual({ code: 1, output });
 });
 
-test('a port without a listener is not healthy', async () => {
+test('a port without a listener is reported as unhealthy', async () => {
   const output = expect.stringContaining('ECONNREFUSED');
   expect(await health(await freePort())).toEqual({ code: 1, output });
 });
 
-test('a process that hangs is not healthy, after 4 s', async () => {
+test('a process that hangs is reported as unhealthy after 4 s', async () => {
   await using hanging = await startUnresponsivePort();
   const startedAt = performance.now();
   expect((await health(hanging.port)).code).toBe(1);

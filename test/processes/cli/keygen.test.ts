@@ -3,7 +3,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { startProgram } from '../../support/programs.ts';
 import { minimalEnv } from '../../unit/config/minimal-env.ts';
 
-test('keygen prints a new key that the configuration accepts, and nothing else', async () => {
+test('keygen prints only a new key, which the configuration accepts', async () => {
   const keygen = async () => {
     await using program = await startProgram(process.execPath, ['scripts/keygen.mjs']);
     return (await program.ended()).output;

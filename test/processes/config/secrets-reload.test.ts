@@ -16,10 +16,10 @@ describe('a reload', () => {
   const fleet = useFleet(() => ({ env: folder.env }));
 
   test.each([
-    ['nothing', '', 'SESSION_KEYS_FILE names an empty file'],
-    ['a part of a key', SESSION_KEY.slice(0, 30), `${FROM_FILE} has a key`],
-    ['a key and a part of the next one', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
-  ])('of a file with %s changes no secret, nor those of other files', async (_what, text, problem) => {
+    ['no content', '', 'SESSION_KEYS_FILE names an empty file'],
+    ['part of a key', SESSION_KEY.slice(0, 30), `${FROM_FILE} has a key`],
+    ['a key and part of the next one', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
+  ])('of a file with %s changes no secret, not even those in other files', async (_what, text, problem) => {
     const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
     await folder.write('CLIENT_SECRET', 'another-secret');
     await folder.write('SESSION_KEYS', text);
@@ -30,7 +30,7 @@ describe('a reload', () => {
   });
 });
 
-test('a reload of a missing file changes nothing, and one of a new file changes the secret', async () => {
+test('reloading a missing file changes nothing, and reloading a new file changes the secret', async () => {
   const metricsPort = await freePort();
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
@@ -53,7 +53,7 @@ test('a reload of a missing file changes nothing, and one of a new file changes 
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
 });
 
-test('a response in progress continues after a reload', async () => {
+test('a response in progress completes after a reload', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -71,7 +71,7 @@ test('a response in progress continues after a reload', async () => {
   expect(await response.body.text()).toBe('the first half, and the second');
 });
 
-test('SIGHUP without a file of secrets changes nothing, and the process keeps running', async () => {
+test('SIGHUP without a secrets file changes nothing, and the process keeps running', async () => {
   await using fleet = await startFleet();
   const { cookie } = await fleet.createSession();
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({

@@ -10,11 +10,11 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 
-/** Whether a log line is of the user's request, not of HAProxy's or another test's. */
+/** Returns whether a log line is about the user's request, and not one from HAProxy or another test. */
 const isOfUser = ({ msg, path }: LogLine) =>
   msg === 'request' && !['/readyz', '/healthz', ME_PATH].includes(String(path));
 
-/** The URL of a link, by its `rel` or its text. */
+/** Returns the URL of a link, found by its `rel` or its text. */
 function linkOf(page: Page, name: string): URL {
   const link = [...page.text.matchAll(/<a\b[^>]*href="([^"]+)"[^>]*>[^<]*/g)].find(([tag]) =>
     tag.includes(name),
@@ -63,16 +63,16 @@ async function expectUserJourney(given: BalancedFleet): Promise<void> {
   expect(given.balancerLog()).not.toMatch(/code=|state=/);
 }
 
-test('behind a load balancer with three processes, a user signs in, reads workspaces, uses the API and signs out', async () => {
+test('behind a load balancer with three processes, a user can sign in, read workspaces, use the API and sign out', async () => {
   await expectUserJourney(fleet);
 });
 
-test('behind a load balancer, COOKIE_SAMESITE=strict changes nothing of that for the user', async () => {
+test('behind a load balancer with COOKIE_SAMESITE=strict, a user can do the same', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
   await expectUserJourney(strict);
 });
 
-test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
+test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For header from the browser', async () => {
   const path = '/claimed-address';
   await send(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
   const lines = () =>
@@ -81,8 +81,8 @@ test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For of the
   expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
 });
 
-test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {
-  // The load balancer needs a while afterwards until it sees that the processes are ready.
+test('while Redis is down, Cloakroom itself sends the 503, not the load balancer', async () => {
+  // The load balancer takes a while to notice that the processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.createSession();
   process.kill(own.redisPid, 'SIGSTOP');

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const setClocks = async (...skews: number[]) =>
   Promise.all(skews.map(async (skewMs, at) => fleet.at(at).setClock(skewMs)));
-/** Sends requests one after the other, to both processes in turn. */
+/** Sends requests one after another, alternating between the two processes. */
 const sendMany = async (requests: number, { cookie }: TestSession) => {
   const responses = [];
   for (let at = 0; at < requests; at += 1) responses.push(await send(fleet.at(at).url, cookie));
@@ -21,10 +21,10 @@ const sendMany = async (requests: number, { cookie }: TestSession) => {
 };
 
 describe.each([
-  ['five minutes ahead of', FIVE_MINUTES_MS],
-  ['five minutes behind', -FIVE_MINUTES_MS],
+  ['5 minutes ahead of', FIVE_MINUTES_MS],
+  ['5 minutes behind', -FIVE_MINUTES_MS],
 ])('with clocks %s the service’s', (words, skewMs) => {
-  test('a refreshed token is used for its whole lifetime', async () => {
+  test('Cloakroom uses a refreshed token for its whole lifetime', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession('demo', { expiresAt: 0 });
     const responses = await sendMany(40, session);
@@ -33,7 +33,7 @@ describe.each([
     expect(fleet.service.refreshes).toHaveLength(1);
   });
 
-  test('a token that the service refuses is refreshed at its first 401', async () => {
+  test('Cloakroom refreshes a token at its first 401', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession();
     await fleet.service.revokeAccess(session.grant.accessToken);
@@ -48,7 +48,7 @@ test('two processes with clocks ten minutes apart do not refresh each other’s 
   expect(tally(await sendMany(20, session))).toEqual({ 200: 20 });
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
-  // This time the other process refreshes.
+  // This time, the other process refreshes.
   await send(fleet.at(1).url, session.cookie);
   expect(tally(await sendMany(20, session))).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(2);

@@ -9,13 +9,13 @@ import { startCluster, type Shard } from '../../support/redis/cluster.ts';
 import * as failovers from '../../support/redis/failover-tests.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 
-/** So many that each master has some. */
+/** Enough for each master to hold some of them. */
 const SESSIONS = 30;
 
 const topology = useFixture(async () => startCluster('forOutages'));
 const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 
-/** Creates sessions; those that a shard holds, and the others. */
+/** Creates sessions. Returns those that a shard holds, and the others. */
 async function createBoth({ master, replica }: Shard) {
   const sessions = await failovers.createSessions(fleet, SESSIONS);
   const serving = (await isReplica(master)) ? replica : master;
@@ -27,12 +27,12 @@ async function createBoth({ master, replica }: Shard) {
   return { held, others };
 }
 
-/** Part of the requests. In most runs Redis refuses none; of four that were measured, one had 18 % in one of its outages. */
+/** Fraction of the requests. Redis usually refuses none, but in one of four measured runs an outage reached 18 %. */
 const MOST_REFUSED = 0.25;
 
 /**
- * Expects that every request was served, but for a few that Redis itself refused. While one of three masters is down, the others
- * reply CLUSTERDOWN for as long as they can't reach each other. The log line of the request says so.
+ * Checks that every request was served, except for a few that Redis itself refused. While one of three masters is down, the
+ * others reply CLUSTERDOWN until they can reach each other. The log line of the request reports it.
  */
 async function expectServed(responses: readonly FleetResponse[]): Promise<void> {
   const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis replied CLUSTERDOWN');
@@ -46,7 +46,7 @@ async function expectServed(responses: readonly FleetResponse[]): Promise<void> 
       lines.some(({ requestId }) => requestId === id);
     return failed.filter((response) => !isRefused(response));
   };
-  // The log line may come after the response.
+  // The log line may arrive after the response.
   await eventually(async () => unexplained().length === 0, 5_000).catch(() => {});
   expect(tally(unexplained())).toEqual({});
   expect(failed.length / responses.length).toBeLessThan(MOST_REFUSED);
@@ -83,15 +83,15 @@ describe.each([
 
   failovers.testFailover(() => failover);
 
-  test('the other masters serve their sessions', async () => expectServed(toOthers));
+  test('the other masters keep serving their sessions', async () => expectServed(toOthers));
 
-  test('each process logs once which node is lost, and never its password', () => {
+  test('each process logs once which node is lost, without its password', () => {
     expect(logged.filter((line) => line.includes('"redis node lost"'))).toHaveLength(2);
     expect(logged.filter((line) => line.includes(PASSWORD))).toEqual([]);
   });
 });
 
-describe('while a master of a cluster and its replica hang', () => {
+describe('while a cluster master and its replica hang', () => {
   let failover: failovers.ObservedFailover;
   let toOthers: FleetResponse[];
   let ofNewProcess: FleetResponse[];
@@ -104,7 +104,7 @@ describe('while a master of a cluster and its replica hang', () => {
         for (const node of [master, replica]) node.pause();
         await load.next(503);
         const late = await fleet.add();
-        fleet.processes.pop(); // the load goes on as it was
+        fleet.processes.pop(); // so that the load does not include it
         await failovers.untilReadiness({ processes: [late] }, 200);
         ofNewProcess = await Promise.all(others.map(async ({ cookie }) => send(late.url, cookie)));
         await load.next(503);
@@ -117,9 +117,9 @@ describe('while a master of a cluster and its replica hang', () => {
 
   failovers.testFailover(() => failover);
 
-  test('the other masters serve their sessions', async () => expectServed(toOthers));
+  test('the other masters keep serving their sessions', async () => expectServed(toOthers));
 
-  test('a new process serves the sessions of the other masters', () => {
+  test('a newly started process serves the sessions of the other masters', () => {
     expect(Object.keys(tally(ofNewProcess))).toEqual(['200']);
   });
 });

@@ -6,7 +6,7 @@ import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fl
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** A lock expires five seconds after its holder was killed. The next holder waits three and a half more for a heartbeat. */
+/** A lock expires 5 s after its holder was killed. The next holder waits another 3.5 s for a heartbeat. */
 const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
 
@@ -19,9 +19,9 @@ interface Interrupted {
 /** A fleet in which one of two processes was killed during its refresh of two sessions. */
 interface Crashed {
   readonly fleet: Fleet;
-  /** The service had received the token request, and did not handle it. */
+  /** The service had received the token request, but not handled it. */
   readonly unhandled: Interrupted;
-  /** The service had responded, and the process did not read the response. */
+  /** The service had responded, but the process had not read the response. */
   readonly unread: Interrupted;
 }
 
@@ -55,7 +55,7 @@ async function killRefreshing(rotate: 'true' | 'false'): Promise<Crashed> {
   return { fleet, unhandled: first, unread: second };
 }
 
-// Both wait for a lock to expire: at the same time.
+// Run both at the same time, because each waits for a lock to expire.
 let crashes: Readonly<Record<'on' | 'off', Crashed>>;
 beforeAll(async () => {
   const [on, off] = await Promise.all([killRefreshing('true'), killRefreshing('false')]);
@@ -67,7 +67,7 @@ afterAll(async () => {
 
 const slowest = (responses: readonly FleetResponse[]) => Math.max(...responses.map(({ ms }) => ms));
 
-/** All lines of the surviving process with this message, once there are this many. */
+/** Waits until the surviving process has logged this many lines with this message, and returns them. */
 async function linesOf({ fleet }: Crashed, msg: string, count: number): Promise<LogLine[]> {
   const lines = () =>
     fleet
@@ -79,7 +79,7 @@ async function linesOf({ fleet }: Crashed, msg: string, count: number): Promise<
 }
 
 test.each(['on', 'off'] as const)(
-  'a process killed before the response of the service, with rotation %s, costs one more token request',
+  'with rotation %s, a process killed before the service responds costs one extra token request',
   async (rotation) => {
     const { fleet, unhandled } = crashes[rotation];
     const { session, responses } = unhandled;
@@ -92,14 +92,14 @@ test.each(['on', 'off'] as const)(
   },
 );
 
-test('a process killed after the response of the service, with rotation off, costs nothing', () => {
+test('with rotation off, a process killed after the service has responded costs no session', () => {
   const { responses } = crashes.off.unread;
   reportFault('kill -9 of the refreshing process after the response, rotation off', responses);
   expect(tally(responses)).toEqual({ 200: WAITING });
 });
 
-describe('a process killed after the response of the service, with rotation on', () => {
-  test('ends the session in bounded time, and the response says why', () => {
+describe('with rotation on, a process killed after the service has responded', () => {
+  test('ends the session within a time limit, and the response gives the reason', () => {
     const { responses } = crashes.on.unread;
     reportFault('kill -9 of the refreshing process after the response, rotation on', responses, {
       sessionsLost: 1,
@@ -113,7 +113,7 @@ describe('a process killed after the response of the service, with rotation on',
     });
   });
 
-  test('is told from a revoked grant by the log', async () => {
+  test('is distinguished from a revoked grant in the log', async () => {
     const { fleet } = crashes.on;
     expect(await linesOf(crashes.on, 'session ended', 1)).toMatchObject([
       { reason: 'invalid_grant', attemptBefore: 'interrupted' },
@@ -126,7 +126,7 @@ describe('a process killed after the response of the service, with rotation on',
     expect(line).not.toHaveProperty('attemptBefore');
   });
 
-  test('lets pages redirect to sign-in without another token request', async () => {
+  test('makes pages redirect to sign-in without another token request', async () => {
     const { fleet, unread } = crashes.on;
     const before = fleet.refreshesOf(unread.session).length;
     for (let count = 0; count < 3; count += 1) {

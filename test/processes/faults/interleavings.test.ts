@@ -13,12 +13,12 @@ import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
- * Runs with rotation, the hard case; without it there are a third as many. A failure prints its seed, its path and the replayPath
- * of its commands. Pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath) to repeat it.
+ * Number of runs with rotation, the harder case. Without rotation, a third of them run. A failure prints its seed, its path and
+ * the replayPath of its commands. Pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath) to repeat it.
  */
 const RUNS = times(24);
 const SHRINK_FOR_MS = 30_000;
-/** So that a slow machine still prints which sequence failed. */
+/** Leaves a slow machine enough time to print the sequence that failed. */
 const RUNS_FOR_AT_MOST_MS = times(240_000);
 
 describe.each([
@@ -56,7 +56,7 @@ describe.each([
   };
 
   test.each(['lock reply', 'token request', 'token response'] as const)(
-    'a process that is stopped at its %s while another one refreshes ends no session',
+    'a process that is stopped at its %s while another process refreshes ends no session',
     async (barrier) => {
       history.takenOver.length = 0;
       // On a busy machine the request may not reach its barrier in time, or the other process may fail before it takes over.
@@ -69,7 +69,7 @@ describe.each([
   );
 
   test(
-    'in any order of events, a session ends where it was ended and nowhere else',
+    'in any order of events, a session ends only if an event ends it',
     async () => {
       let giveUpAt = Infinity;
       const property = fc.asyncProperty(COMMANDS, async (commands) => {

@@ -7,7 +7,7 @@ import { send, tally } from '../../support/fleet/requests.ts';
 
 const REQUESTS = 200;
 const TOKEN_LATENCY_MS = 400;
-/** For all responses on a busy machine, and for polling the result of another process. */
+/** Allows for a busy machine, and for polling the result of another process. */
 const BOUNDED_WAIT_MS = 5_000;
 
 // The service rotates its refresh tokens, so that a second refresh of an expiry would end the session.
@@ -17,7 +17,7 @@ afterEach(() => fleet.service.reset());
 const sendAll = async (cookie: string, requests: number, given = fleet) =>
   Promise.all(Array.from({ length: requests }, async (_, at) => send(given.at(at).url, cookie)));
 
-test('200 requests of a session with an expired token cause one token request, and succeed soon after it', async () => {
+test('200 requests of a session with an expired token cause one token request, and succeed soon after its response', async () => {
   const used = new Set<string | undefined>();
   fleet.service.intercept = async ({ url, headers }) => {
     if (url === TOKEN_PATH) await delay(TOKEN_LATENCY_MS);
@@ -46,7 +46,7 @@ test('200 requests with the same refused token cause one token request', async (
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-/** Resolves with the refresh tokens that were presented at three expiries, one after the other. */
+/** Resolves with the refresh tokens presented at three expiries, one after another. */
 async function refreshThrice(given: Fleet): Promise<string[]> {
   const session = await given.createSession('demo', { expiresAt: 0 });
   const setClocks = async (skewMs: number) =>
@@ -61,13 +61,13 @@ async function refreshThrice(given: Fleet): Promise<string[]> {
   return given.service.refreshes.map(({ refreshToken }) => refreshToken);
 }
 
-test('each rotated refresh token is presented once', async () => {
+test('Cloakroom presents each rotated refresh token only once', async () => {
   const presented = await refreshThrice(fleet);
   expect(presented).toHaveLength(3);
   expect(new Set(presented).size).toBe(3);
 });
 
-test('a refresh token that is not rotated is presented once for each expiry', async () => {
+test('Cloakroom presents a refresh token without rotation once for each expiry', async () => {
   await using fixed = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'false' } });
   const presented = await refreshThrice(fixed);
   expect(presented).toHaveLength(3);

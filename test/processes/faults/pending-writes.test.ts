@@ -18,10 +18,10 @@ beforeEach(async () => {
   fleet.service.reset();
 });
 
-/** A lock lives five seconds, and its holder can’t extend it while Redis is down. */
+/** A lock expires after 5 s, because its holder can’t extend it while Redis is down. */
 const LONGER_THAN_A_LOCK_MS = 5_200;
 
-/** Sends requests to the processes that don’t refresh the session: one of them may be the first to reach Redis again. */
+/** Sends requests to the processes that don’t refresh the session. One of them may be the first to reach Redis again. */
 function startOthers({ cookie }: TestSession): Load {
   return startLoad(6, async (count) => {
     await delay(50);
@@ -30,7 +30,7 @@ function startOthers({ cookie }: TestSession): Load {
 }
 
 /**
- * Expects that the session is served once Redis is back, by each process at last, and that its refresh token was presented once.
+ * Checks that every process serves the session again once Redis is back, and that its refresh token was presented only once.
  * `first` is the response to the request that started the refresh.
  */
 async function expectNothingLost(
@@ -53,7 +53,7 @@ async function expectNothingLost(
   expect(fleet.service.refreshes).toHaveLength(1);
 }
 
-test('a rotated grant is stored, although Redis is down from its arrival for longer than the lock lives', async () => {
+test('a rotated grant is stored although Redis goes down on its arrival for longer than the lock lives', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
@@ -64,21 +64,21 @@ test('a rotated grant is stored, although Redis is down from its arrival for lon
   const first = await send(fleet.at(0).url, session.cookie);
   expect(first).toMatchObject({ status: 503, code: 'session_store_unavailable' });
   const load = startOthers(session);
-  await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here
+  await delay(LONGER_THAN_A_LOCK_MS); // the duration is part of the fault
   await redis.restart('with its data');
   await expectNothingLost('Redis is killed as a rotated grant arrives', session, load, first);
 });
 
-test('a slow token endpoint gets one request, although Redis hangs meanwhile for longer than the lock lives', async () => {
+test('a slow token endpoint receives one request although Redis hangs for longer than the lock lives', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const endpoint = fleet.service.holdTokenRequests();
   const first = send(fleet.at(0).url, session.cookie);
   await endpoint.reached();
   redis.pause();
-  await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here, too
+  await delay(LONGER_THAN_A_LOCK_MS); // the duration is part of the fault
   redis.resume();
   const load = startOthers(session);
-  // Longer than a process without a heartbeat counts as running.
+  // Longer than the time after which a process without a heartbeat no longer counts as running.
   await delay(4_500);
   expect(fleet.service.refreshes).toHaveLength(1);
   endpoint.release();

@@ -32,7 +32,7 @@ class RecordingBrowser extends Browser {
   }
 }
 
-test('after Redis has lost its data, one sign-in returns a user to the page, without a redirect loop', async () => {
+test('after Redis has lost its data, one sign-in returns the user to the page without a redirect loop', async () => {
   const browser = new RecordingBrowser();
   const consent = await passSignIn(browser, await browser.open(`${origin}/workspaces`));
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));

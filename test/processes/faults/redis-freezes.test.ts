@@ -8,7 +8,7 @@ import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-/** Matches the deletion of this session's journal entry only. That of an earlier test may still be in flight. */
+/** Matches only the deletion of this session's journal entry. The deletion from an earlier test may still be in flight. */
 const deletesEntry = (id: string) => {
   const key = keyBesideSession('cloakroom:', 'refresh-journal', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
@@ -21,7 +21,7 @@ const fleet = useFleet(() => ({ redisUrl: redis.url, env: { REDIS_URL: proxy.url
 afterEach(async () => {
   proxy.thaw();
   fleet.service.intercept = () => false;
-  // On both connections, everything that was held has its reply.
+  // Wait until all held commands on both connections have their replies.
   await eventually(async () => (await send(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
   await eventually(async () => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
@@ -35,13 +35,13 @@ function expectInTime(response: FleetResponse, status: number): void {
   expect(response.ms).toBeLessThan(2_000);
 }
 
-describe('where Redis freezes during a refresh', () => {
+describe('if Redis freezes during a refresh', () => {
   test.each([
-    ['acquires the lock', /refresh-lock:/],
-    ['reads the session under the lock', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
-    ['makes the journal entry', /"state":"open"/],
-    ['stores the new tokens', /KEEPTTL/],
-  ])('as it %s, the response is a 503 in time, and a later request succeeds', async (_step, command) => {
+    ['lock acquisition', /refresh-lock:/],
+    ['session read under the lock', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
+    ['creation of the journal entry', /"state":"open"/],
+    ['write of the new tokens', /KEEPTTL/],
+  ])('at the %s, the client gets a timely 503 and a later request succeeds', async (_step, command) => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = command;
     expectInTime(await send(fleet.at(0).url, cookie), 503);
@@ -49,7 +49,7 @@ describe('where Redis freezes during a refresh', () => {
     await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
   });
 
-  test('as it cleans up, the response does not wait for it', async () => {
+  test('at the clean-up, the response does not wait for Redis', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = deletesEntry(id);
     const response = await send(fleet.at(0).url, cookie);
@@ -57,7 +57,7 @@ describe('where Redis freezes during a refresh', () => {
     expectInTime(response, 200);
   });
 
-  test('longer than its clean-up waits, the lock expires by itself', async () => {
+  test('for longer than the clean-up waits, the lock expires', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     const failedCleanUps = () =>
       fleet
@@ -73,7 +73,7 @@ describe('where Redis freezes during a refresh', () => {
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 
-  test('after the token endpoint has failed, the response does not wait for the clean-up', async () => {
+  test('after a failure of the token endpoint, the response does not wait for the clean-up', async () => {
     fleet.service.intercept = ({ url }, res) => url === TOKEN_PATH && Boolean(res.writeHead(500).end());
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = /"state":"failed"/;
@@ -83,8 +83,8 @@ describe('where Redis freezes during a refresh', () => {
   });
 });
 
-describe('where Redis freezes during a sign-in', () => {
-  /** Signs in while Redis freezes at a command of the callback. Resolves with the response to the callback. */
+describe('if Redis freezes during a sign-in', () => {
+  /** Signs in while Redis freezes at a command that the callback sends. Resolves with the response to the callback. */
   const signInFrozenAt = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
     const { url } = fleet.at(0);
     const { headers } = await send(url, cookie, { path: '/auth/login', headers: HTML });
@@ -99,7 +99,7 @@ describe('where Redis freezes during a sign-in', () => {
     return send(url, `${cookie}; ${binding}`, { path, headers: HTML });
   };
 
-  test('as it stores the new session, the response is a 503, and the old session stays', async () => {
+  test('at the write of the new session, the client gets a 503 and keeps the old session', async () => {
     const old = await fleet.createSession();
     const response = await signInFrozenAt(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(response, 503);
@@ -108,7 +108,7 @@ describe('where Redis freezes during a sign-in', () => {
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 200);
   });
 
-  test('as it ends the old session, the sign-in succeeds, and the old session ends once Redis replies', async () => {
+  test('at the end of the old session, the sign-in succeeds and the old session ends once Redis replies', async () => {
     const old = await fleet.createSession();
     const response = await signInFrozenAt(old.cookie, /ended/);
     expectInTime(response, 303);

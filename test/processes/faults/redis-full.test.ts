@@ -40,12 +40,12 @@ test('with Redis full, API requests, pages and /auth/session work', () => {
     expect(Object.keys(tally(responses))).toEqual(['200']);
 });
 
-test('with Redis full, sign-out works, and is final', async () => {
+test('with Redis full, sign-out works and is final', async () => {
   expect(seen.during.logout.map(({ status }) => status)).toEqual([303, 303]);
   expect(await fleet.storedGrant(seen.sessions.signedOut)).toBeNull();
 });
 
-test('with Redis full, sign-in is a 503 page with Retry-After', () => {
+test('with Redis full, sign-in responds with a 503 page and Retry-After', () => {
   expect(Object.keys(tally(seen.during.login))).toEqual(['503']);
   for (const { headers, body } of seen.during.login) {
     expect(headers['retry-after']).toMatch(/^\d+$/);
@@ -54,28 +54,28 @@ test('with Redis full, sign-in is a 503 page with Retry-After', () => {
   }
 });
 
-test('with Redis full, the gateway uses an expiring token, and does not refresh it', () => {
+test('with Redis full, the gateway uses an expiring token without refreshing it', () => {
   expect(new Set(expiringUser.exchanges.map(({ response }) => response.status))).toEqual(new Set([200]));
   expect(refreshesDuring).not.toContain(expiring.grant.refreshToken);
 });
 
-test('with Redis full, an expired token leads to a 503, and its refresh token is not presented', () => {
+test('with Redis full, an expired token leads to a 503, and Cloakroom does not present its refresh token', () => {
   expect(Object.keys(tally(seen.during.expired))).toEqual(['503 session_store_unavailable']);
   expect(refreshesDuring).not.toContain(seen.sessions.expired.grant.refreshToken);
 });
 
-test('with Redis full, every process is ready, and reports what is limited', () => {
+test('with Redis full, every process is ready and reports the limitation', () => {
   for (const { status, body } of seen.during.readyz) {
     expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready', limited: ['redis_full'] }]);
   }
 });
 
-test('with Redis full, every response comes within two seconds', () => {
+test('with Redis full, every response arrives within 2 s', () => {
   const times = Object.values(seen.during).flatMap((responses) => responses.map(({ ms }) => ms));
   expect(Math.max(...times)).toBeLessThan(2_000);
 });
 
-test('once Redis has room again, refresh and sign-in work, and no session is lost', async () => {
+test('once Redis has free memory again, refresh and sign-in work, and no session is lost', async () => {
   const { sessions, responses, recoveredInMs } = seen;
   const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired, expiring]);
   reportFault('Redis is full (noeviction)', responses, {

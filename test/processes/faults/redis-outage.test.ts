@@ -8,9 +8,9 @@ import { reportFault } from '../../support/fleet/report.ts';
 import { send, startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
-/** The contract's bound on every response while Redis is down. */
+/** The contract limits every response to this time while Redis is down. */
 const RESPONDS_WITHIN_MS = 2_000;
-/** Reconnecting takes up to 1.25 s; the rest is for a busy machine. */
+/** Reconnecting takes up to 1.25 s. The margin allows for a busy machine. */
 const RECOVERS_WITHIN_MS = 4_000;
 
 const redis = useFixture(startRedisServer);
@@ -27,13 +27,13 @@ const delayReplies = (ms: number): RedisFault => ({
 });
 
 const FAULTS: Readonly<Record<string, RedisFault>> = {
-  'is killed, and later started with its data': {
+  'is killed and later restarted with its data': {
     begin: async () => redis.kill(),
     end: async () => redis.restart('with its data'),
   },
   'is paused': { begin: () => redis.pause(), end: () => redis.resume() },
-  'replies three seconds late': delayReplies(3_000),
-  'takes no writes': { begin: async () => redis.makeReadOnly(), end: async () => redis.makeWritable() },
+  'replies 3 s late': delayReplies(3_000),
+  'is read-only': { begin: async () => redis.makeReadOnly(), end: async () => redis.makeWritable() },
 };
 
 describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
@@ -42,12 +42,12 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     seen = await observeFault(fleet, fault);
   });
 
-  test.each(['api', 'expired'] as const)('%s requests get a 503 problem', (request) => {
+  test.each(['api', 'expired'] as const)('requests of the kind "%s" get a 503 problem', (request) => {
     expect(Object.keys(tally(seen.during[request]))).toEqual(['503 session_store_unavailable']);
   });
 
   test.each(['page', 'login', 'callback'] as const)(
-    '%s is a 503 page that offers to try again',
+    'requests of the kind "%s" get a 503 page that offers to try again',
     (request) => {
       const responses = seen.during[request];
       expect(Object.keys(tally(responses))).toEqual(['503']);
@@ -58,17 +58,17 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     },
   );
 
-  test('/auth/session never says that a user is signed out', () => {
+  test('/auth/session never reports that a user is signed out', () => {
     const found = seen.during.status.map(({ body }) => {
       const { signedIn, code } = JSON.parse(body) as { signedIn?: boolean; code?: string };
       return signedIn ?? code;
     });
     expect(found.length).toBeGreaterThan(0);
-    // A Redis without writes can still be read.
+    // A read-only Redis still serves reads.
     expect([true, 'session_store_unavailable']).toEqual(expect.arrayContaining(found));
   });
 
-  test('a sign-out gets a 503 that says that the user is still signed in', () => {
+  test('a sign-out gets a 503 stating that the user is still signed in', () => {
     for (const { status, body } of seen.during.logout)
       expect([status, body]).toEqual([503, expect.stringContaining('You are not signed out yet')]);
   });
@@ -81,7 +81,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     for (const { headers } of responses) expect(headers['set-cookie']).toBeUndefined();
   });
 
-  test('every response comes within two seconds', () => {
+  test('every response arrives within 2 s', () => {
     const late = Object.entries(seen.during).filter(([, all]) =>
       all.some(({ ms }) => ms >= RESPONDS_WITHIN_MS),
     );
@@ -95,7 +95,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     }
   });
 
-  test('no session is lost, and all requests succeed again soon after it', async () => {
+  test('no session is lost, and all requests succeed again soon after the fault', async () => {
     const { sessions, responses, recoveredInMs } = seen;
     const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
     reportFault(`Redis ${how}`, responses, { sessionsLost, recoveredInMs: recoveredInMs.api });
@@ -118,14 +118,14 @@ test('while Redis replies 300 ms late, all requests succeed and every process is
   reportFault('Redis replies 300 ms late', responses, { sessionsLost });
 });
 
-/** On a busy machine, a few commands take longer than the second and a half that they have. */
+/** On a busy machine, a few commands exceed their timeout of 1.5 s. */
 function expectNearlyAll(responses: readonly FleetResponse[], kind: string): void {
   const { [kind]: succeeded = 0, ...others } = tally(responses);
   expect(succeeded).toBeGreaterThan(responses.length / 2);
   expect(['503', '503 session_store_unavailable']).toEqual(expect.arrayContaining(Object.keys(others)));
 }
 
-test('a lock that Redis granted after the timeout delays no later request', async () => {
+test('a lock that Redis grants after the timeout does not delay later requests', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const { url } = fleet.at(0);
   Object.assign(proxy, { onlyAfter: ':refresh-lock:', delayMs: 2_000 });
@@ -139,6 +139,6 @@ test('a lock that Redis granted after the timeout delays no later request', asyn
     sessionsLost: await fleet.countLost([session]),
     recoveredInMs,
   });
-  // A lock that its holder does not know of would expire after five seconds, 3.5 from here.
+  // A lock without a known holder would expire after 5 s, which is 3.5 s from here.
   expect(recoveredInMs).toBeLessThan(2_000);
 });

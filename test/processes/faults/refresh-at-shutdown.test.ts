@@ -29,7 +29,7 @@ function holdTokenResponses(): Barrier {
   return barrier;
 }
 
-/** Releases a barrier after this time, the latency of the service. */
+/** Releases a barrier after this time, which simulates the latency of the service. */
 async function releaseAfter(ms: number, barrier: Barrier): Promise<void> {
   using watch = startStopwatch();
   await eventually(async () => watch.ms() > ms);
@@ -42,13 +42,13 @@ async function expectRefreshed(session: TestSession): Promise<void> {
   expect(stored?.accessToken).not.toBe(session.grant.accessToken);
 }
 
-test('a refresh in progress at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+test('a refresh in progress at SIGTERM still gets the whole TOKEN_TIMEOUT_SECONDS', async () => {
   const barrier = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const cutOff = send(leaving.url, session.cookie);
   await barrier.reached();
   const exitCode = leaving.stop();
-  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, barrier); // refreshes once had two seconds more
+  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, barrier); // an earlier version allowed refreshes only two more seconds
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
   await expectRefreshed(session);
@@ -56,7 +56,7 @@ test('a refresh in progress at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async 
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-test('a process exits with 1 where a background refresh takes longer than SHUTDOWN_SECONDS', async () => {
+test('a process exits with 1 if a background refresh takes longer than SHUTDOWN_SECONDS', async () => {
   const barrier = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: Date.now() + 20_000 });
   expect(await send(leaving.url, session.cookie)).toMatchObject({ status: 200 });
@@ -78,7 +78,7 @@ test('a draining process starts no refresh that could outlast it', async () => {
   upload.write('x');
   const refused = new Promise<IncomingMessage>((resolve) => upload.once('response', resolve));
   await eventually(async () => upload.socket?.bytesWritten !== undefined && upload.socket.bytesWritten > 0);
-  await send(leaving.url, '', { path: '/healthz' }); // the upload came before it
+  await send(leaving.url, '', { path: '/healthz' }); // by then the upload has arrived as well
   const exitCode = leaving.stop();
   await eventually(async () => leaving.logged().some(({ msg }) => msg === 'draining'));
   upload.end('x');

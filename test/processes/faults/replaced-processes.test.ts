@@ -28,14 +28,14 @@ const LARGE = 'x'.repeat(200_000);
 const isCheck = (line: LogLine) => line['path'] === '/readyz';
 const isApiRequest = (line: LogLine) => String(line['path']).startsWith('/api/');
 
-/** Starts clients that each send one request after the other. */
+/** Starts clients that each send one request after another. */
 const startClients = (clients: number, kinds: readonly (() => Promise<FleetResponse>)[]) =>
   startLoad(clients, async (count) => {
     await delay(PAUSE_MS);
     return (kinds[count % kinds.length] as () => Promise<FleetResponse>)();
   });
 
-test('no request fails while one process after another is replaced', async () => {
+test('no request fails while processes are replaced one after another', async () => {
   await using fleet = await startBalancedFleet();
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const requests = createMixedRequests(fleet, sessions);
@@ -62,7 +62,7 @@ test('no request fails while one process after another is replaced', async () =>
   expect(sessionsLost).toBe(0);
 });
 
-test('another process responds to the reads of a killed process, and no write is repeated', async () => {
+test('another process takes over the reads of a killed process, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const requests = createMixedRequests(fleet, sessions);
@@ -75,7 +75,7 @@ test('another process responds to the reads of a killed process, and no write is
     return intercept(...received);
   };
 
-  // No response has started when the process is killed: the load balancer can't repeat a request after that.
+  // Kill the process before any response has started, because the load balancer can't repeat a request after that.
   barrier.hold();
   const reads = startClients(9, [requests.read, requests.page]);
   const writes = Array.from({ length: 6 }, requests.write);
@@ -98,8 +98,8 @@ test('another process responds to the reads of a killed process, and no write is
 });
 
 /**
- * Creates what front ends and their users send at once, each request by the next user, through the load balancer. A response that
- * is not whole has status 0. Responds in place of the service to what that does not know.
+ * Creates a mix of requests that front ends send through the load balancer, each with the session of the next user. An
+ * incomplete response has status 0. Also responds in place of the service to requests that it does not support.
  */
 function createMixedRequests({ url, service }: BalancedFleet, users: readonly TestSession[]) {
   const posts = new Map<string, number>();
@@ -128,7 +128,7 @@ function createMixedRequests({ url, service }: BalancedFleet, users: readonly Te
     page: async () => sendAsNextUser({ path: '/workspaces?page=2' }, '</html>\n'),
     write: async () => post(ITEMS, 'small'),
     upload: async () => post(ITEMS, LARGE),
-    // Each of these takes 1.5 s: two until the response begins, one from there on.
+    // Each of these takes 1.5 s: the first two before the response begins, the third during its body.
     slowRead: async () => sendAsNextUser({ path: SLOW }, 'slow'),
     slowWrite: async () => post(SLOW, 'small'),
     download: async () => sendAsNextUser({ path: STREAM }, 'end'),

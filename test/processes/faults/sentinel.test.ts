@@ -24,7 +24,7 @@ describe('when the master is killed under load', () => {
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master is killed', {
       async begin() {
         const master = await topology.master();
-        // The next master may be there a second later.
+        // The next master may be available a second later.
         await Promise.all([failovers.untilReadiness(fleet, 503), master.kill()]);
         await failovers.untilReadiness(fleet, 200);
       },
@@ -35,7 +35,7 @@ describe('when the master is killed under load', () => {
 
   failovers.testFailover(() => failover);
 
-  test('each process logs once that Redis is lost, once that it is restored, and never its password', () => {
+  test('each process logs the lost and the restored connection once each, without the password', () => {
     const count = (words: string) => logged.filter((line) => line.includes(`"${words}"`)).length;
     expect(count('redis connection lost')).toBe(fleet.processes.length);
     expect(count('redis connection restored')).toBe(fleet.processes.length);
@@ -43,14 +43,14 @@ describe('when the master is killed under load', () => {
   });
 });
 
-describe('when the master hangs under load, and returns after another has taken its place', () => {
+describe('when the master hangs under load and returns after another has taken its place', () => {
   let failover: failovers.ObservedFailover;
   let shutdown: { readonly exitCode: number | null; readonly ms: number };
   beforeAll(async () => {
     await topology.settled();
     const leaving = await fleet.add();
     await failovers.untilReadiness(fleet, 200);
-    fleet.processes.pop(); // requests go to the others alone
+    fleet.processes.pop(); // so that requests go only to the other processes
     const sessions = await failovers.createSessions(fleet, SESSIONS);
     const master = await topology.master();
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master hangs, and returns', {
@@ -68,11 +68,11 @@ describe('when the master hangs under load, and returns after another has taken 
 
   failovers.testFailover(() => failover);
 
-  test('no process uses the old master when it returns', () => {
+  test('no process uses the old master after its return', () => {
     expect(Object.keys(tally(failover.afterwards))).toEqual(['200']);
   });
 
-  test('a process exits on SIGTERM meanwhile', () => {
+  test('a process exits on SIGTERM in the meantime', () => {
     expect(shutdown.exitCode).toBe(0);
     expect(shutdown.ms).toBeLessThan(5_000);
   });

@@ -17,11 +17,11 @@ const TO_SIGN_IN = { status: 303, headers: { location: '/auth/login?return_to=%2
 describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
   const service = { LOCAL_SERVICE_ROTATE_REFRESH: String(rotation === 'on') };
   const fleet = useFleet({ processes: 2, service });
-  /** Holds requests of Cloakroom before the service handles them. */
+  /** Holds requests from Cloakroom before the service handles them. */
   const serviceRequest = createBarrier();
-  /** Holds responses of the token endpoint: the service has issued the tokens. */
+  /** Holds responses of the token endpoint once the service has issued the tokens. */
   const tokenResponse = createBarrier();
-  /** Holds a response in its middle. */
+  /** Holds a response in the middle of its body. */
   const stream = createBarrier();
 
   beforeAll(() => {
@@ -42,15 +42,15 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
 
   const urlOf = (at: number) => fleet.at(at).url;
   const keyOf = ({ id }: TestSession) => sessionKey('cloakroom:', id);
-  /** Without page cursors, which a page in flight may still store: they are encrypted under the id of the ended session. */
+  /** Leaves out page cursors, which a page in flight may still store encrypted under the id of the ended session. */
   const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
   const expectSignedOut = async ({ cookie }: TestSession) => {
     expect((await signOut(urlOf(1), cookie)).status).toBe(303);
   };
 
   /**
-   * Expects that the session has ended for both processes, that late tokens are neither used nor stored, and that no response
-   * set a cookie. `late` are the responses to requests that were in flight.
+   * Checks that the session has ended for both processes, that late tokens are neither used nor stored, and that no response
+   * set a cookie. `late` holds the responses to requests that were in flight.
    */
   const expectEnded = async (session: TestSession, what: string, late: readonly FleetResponse[]) => {
     const { apiRequests, refreshes } = fleet.service;
@@ -74,10 +74,10 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
   };
 
   test.each([
-    ['a token request is on its way', serviceRequest, 'expired', ME_PATH, REFUSED, 1],
-    ['a token response is on its way', tokenResponse, 'expired', ME_PATH, REFUSED, 1],
-    ['a request is in flight that gets a 401', serviceRequest, 'revoked', ME_PATH, REFUSED, 0],
-    ['the token response after a 401 is on its way', tokenResponse, 'revoked', ME_PATH, REFUSED, 1],
+    ['a token request is in flight', serviceRequest, 'expired', ME_PATH, REFUSED, 1],
+    ['a token response is in flight', tokenResponse, 'expired', ME_PATH, REFUSED, 1],
+    ['a request that gets a 401 is in flight', serviceRequest, 'revoked', ME_PATH, REFUSED, 0],
+    ['the token response after a 401 is in flight', tokenResponse, 'revoked', ME_PATH, REFUSED, 1],
     ['a page waits for its token', tokenResponse, 'expired', PAGE_PATH, TO_SIGN_IN, 1],
     ['a page waits for the service', serviceRequest, 'valid', PAGE_PATH, { status: 200 }, 0],
     ['a stream is in flight', stream, 'valid', STREAM_PATH, { status: 200, body: 'one,two' }, 0],
@@ -95,9 +95,9 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     await expectEnded(session, what, [late]);
   });
 
-  test('while four requests wait for a refresh ends all of them, in both processes', async () => {
+  test('while four requests wait for a refresh ends all of them in both processes', async () => {
     const session = await fleet.createSession('demo', EXPIRED);
-    /** How often sessions were read for API requests and pages. */
+    /** Counts how often sessions were read for API requests and pages. */
     const sessionReads = async () =>
       Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
     tokenResponse.hold();
@@ -113,7 +113,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     await expectEnded(session, 'four requests wait for a refresh', late);
   });
 
-  test('during a refresh in the background is final', async () => {
+  test('during a background refresh is final', async () => {
     const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
     tokenResponse.hold();
     expect(await send(urlOf(0), session.cookie)).toMatchObject({ status: 200 });

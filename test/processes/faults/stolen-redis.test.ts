@@ -12,12 +12,12 @@ const fleet = useFleet();
 const encryption = createEncryption({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
 let victim: TestSession;
 let other: TestSession;
-/** All keys and values of Redis. */
+/** All keys and values in Redis. */
 let dump: Map<string, string>;
 
 beforeAll(async () => {
   [victim, other] = [await fleet.createSession(), await fleet.createSession()];
-  // Requests that leave data in Redis: pages of a list, a sign-in in progress, a session that ended.
+  // These requests leave data in Redis: pages of a list, a sign-in in progress, and an ended session.
   const ended = await fleet.createSession();
   const { url } = fleet.at(0);
   for (const { cookie } of [victim, other, ended]) {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   dump = new Map(await Promise.all(keys.map(async (key) => [key, await valuesAt(key)] as const)));
 });
 
-/** Everything that a key holds, a line each. */
+/** Returns all values of a key, one per line. */
 async function valuesAt(key: string): Promise<string> {
   const type = await fleet.redis.type(key);
   if (type === 'hash') return Object.values(await fleet.redis.hgetall(key)).join('\n');
@@ -38,7 +38,7 @@ async function valuesAt(key: string): Promise<string> {
   return (await fleet.redis.get(key)) ?? '';
 }
 
-/** Decrypts each value with each of these secrets, under every name that it may have. */
+/** Tries to decrypt each value with each of these secrets, under every name that it may have. */
 function decryptAll(secrets: Iterable<string>) {
   return [...dump].flatMap(([key, values]) =>
     values
@@ -51,7 +51,7 @@ function decryptAll(secrets: Iterable<string>) {
   );
 }
 
-test('Redis holds no token, session id or cookie, and no key without a time to live', async () => {
+test('Redis stores no plain token, session id or cookie, and every key has a time to live', async () => {
   const all = [...dump].flat().join('\n');
   for (const { id, cookie, grant } of [victim, other]) {
     for (const secret of [id, cookie, grant.accessToken, grant.refreshToken ?? '']) {
@@ -72,7 +72,7 @@ test('Redis holds no token, session id or cookie, and no key without a time to l
   expect(await Promise.all(ttls)).not.toContain(-1);
 });
 
-test('an attacker with all of Redis and the session keys decrypts nothing', () => {
+test('an attacker with a dump of Redis and the session keys can decrypt nothing', () => {
   const all = [...dump].flat();
   const secrets = new Set(['', SESSION_KEY, ...all, ...all.flatMap((text) => text.split(/[:.\n]/))]);
   const decrypted = decryptAll(secrets);
@@ -80,7 +80,7 @@ test('an attacker with all of Redis and the session keys decrypts nothing', () =
   expect(decrypted.filter((text) => text !== null)).toEqual([]);
 });
 
-test('an attacker who also has one cookie decrypts the data of that session only', () => {
+test('an attacker who also has one cookie can decrypt only the data of that session', () => {
   const decrypted = decryptAll([victim.id]).filter((text) => text !== null);
   expect(decrypted.filter((text) => text.includes(victim.grant.accessToken))).toHaveLength(1);
   expect(decrypted.length).toBeGreaterThan(1); // its page cursors

@@ -9,18 +9,18 @@ const FIVE_MINUTES_MS = 300_000;
 
 const fleet = useFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 
-test('a process that was stopped with the lock sends no token request after the refresh of another process', async () => {
+test('a process stopped while it holds the lock sends no token request after another process has refreshed', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await send(holder.url, session.cookie);
   await other.setClock(TOKEN_AGE_MS);
-  // The next refresh takes the lock and waits a whole second, the shortest interval between two: by the clock of its process
-  // the previous one is in the future.
+  // The next refresh takes the lock and waits the whole second between two refreshes, because the previous refresh is in the
+  // future by the clock of its process.
   await holder.setClock(-FIVE_MINUTES_MS);
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
-  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first refresh
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the lock of the first refresh
   const stopped = send(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');

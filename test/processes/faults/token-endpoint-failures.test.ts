@@ -8,13 +8,13 @@ import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
-/** After a failure the next refresh starts within two seconds; the rest is for a busy machine. */
+/** After a failure, the next refresh starts within 2 s. The margin allows for a busy machine. */
 const RECOVERS_WITHIN_MS = 5_000;
 
 const SESSIONS = 40;
-/** Often enough that a refresh follows as soon as Cloakroom allows it. */
+/** Short enough for a refresh to start as soon as Cloakroom allows it. */
 const PAUSE_MS = 80;
-/** The middle half spreads over a quarter of a second as a rule. Of a million draws none was below this. */
+/** The middle half usually spreads over 250 ms. None of a million draws was below this value. */
 const SPREAD_OVER_MS = 60;
 
 const fleet = useFleet({ processes: 2 });
@@ -22,7 +22,7 @@ afterEach(() => fleet.service.reset());
 
 // token-endpoint-outage.test.ts shows that any other error keeps the session, at any status.
 test.each([200, 400, 401, 500, 503])(
-  'invalid_grant with status %i ends the session, for every process',
+  'invalid_grant with status %i ends the session for every process',
   async (status) => {
     fleet.service.intercept = ({ url }, res) =>
       url === TOKEN_PATH && Boolean(res.writeHead(status).end('{"error":"invalid_grant"}'));
@@ -39,7 +39,7 @@ test.each([200, 400, 401, 500, 503])(
   },
 );
 
-test('a service that refuses connections ends no session, and all sessions are served once it accepts them', async () => {
+test('a service that refuses connections ends no session, and requests succeed once it accepts them again', async () => {
   const expired = await fleet.createSession('demo', { expiresAt: 0 });
   const unexpired = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
   await fleet.service.goAway();
@@ -106,11 +106,11 @@ test('sessions whose refreshes failed at the same time are refreshed at differen
   expect(spread(coolDowns)).toBeGreaterThan(SPREAD_OVER_MS);
 });
 
-/** Resolves with the milliseconds from the last failed refresh of a session until its lock expires. */
+/** Resolves with the time from the last failed refresh of a session until its lock expires, in ms. */
 async function coolDownOf(session: TestSession): Promise<number> {
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   let leftMs = 0;
-  // The response does not wait for the clean-up. Where it came late, another refresh may have started.
+  // The response does not wait for the clean-up. If it arrived late, another refresh may have started.
   await eventually(async () => {
     const [owner, ms] = await Promise.all([fleet.redis.get(lock), fleet.redis.pttl(lock)]);
     leftMs = ms;
@@ -119,7 +119,7 @@ async function coolDownOf(session: TestSession): Promise<number> {
   return performance.now() + leftMs - (fleet.refreshesOf(session).at(-1)?.at ?? NaN);
 }
 
-/** The range of the middle half. */
+/** Returns the interquartile range. */
 function spread(times: readonly number[]): number {
   const inOrder = times.toSorted((a, b) => a - b);
   const at = (part: number) => inOrder[Math.floor(inOrder.length * part)] ?? NaN;

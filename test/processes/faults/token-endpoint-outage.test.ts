@@ -12,12 +12,12 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 const REQUEST_EVERY_MS = 250;
 /** Long enough for a busy machine. */
 const TOKEN_TIMEOUT_SECONDS = 2;
-/** A refresh takes this timeout at most, and another follows two seconds later; the rest is for a busy machine. */
+/** A refresh takes at most this timeout, and the next one follows 2 s later. The margin allows for a busy machine. */
 const RECOVERS_WITHIN_MS = 1_000 * TOKEN_TIMEOUT_SECONDS + 5_000;
-/** The longest possible for tokens that live a quarter of an hour: none expires during the outages. */
+/** The maximum for tokens with a lifetime of 15 min, so that no token expires during the outages. */
 const REFRESH_AHEAD_SECONDS = 300;
 const EXPIRES_IN_MS = 290_000;
-/** Redis counts the time between two refreshes, and the log reports it. */
+/** Redis measures the time between two refreshes, but the test reads it from the log. */
 const TIMER_SLACK_MS = 100;
 
 type Outage = (req: IncomingMessage, res: ServerResponse) => void;
@@ -32,33 +32,33 @@ const beginResponse = (res: ServerResponse, then?: () => void) => {
   res.write('{"access_token":"half of', then);
 };
 
-/** What a token endpoint may do that says nothing of the grant: none of it ends a session. */
+/** Failures of a token endpoint that reveal nothing about the grant. None of them may end a session. */
 const OUTAGES: Readonly<Record<string, Outage>> = {
-  'breaks the connection': (req) => void req.socket.destroy(),
-  'breaks off its response': (_req, res) => beginResponse(res, () => res.destroy()),
+  'closes the connection': (req) => void req.socket.destroy(),
+  'closes the connection during its response': (_req, res) => beginResponse(res, () => res.destroy()),
   hangs: () => {},
-  'hangs in its response': (_req, res) => beginResponse(res),
+  'hangs during its response': (_req, res) => beginResponse(res),
   'responds with 500': responses(500, '{"code":"INTERNAL","message":"oops"}'),
-  'responds with 502 with HTML': responses(502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' }),
-  'responds with 200 with junk': responses(200, '\u0000 no JSON'),
-  'responds with 200 without a token': responses(200, '{"expires_in":900}'),
+  'responds with 502 and HTML': responses(502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' }),
+  'responds with 200 and invalid JSON': responses(200, '\u0000 no JSON'),
+  'responds with 200 but no token': responses(200, '{"expires_in":900}'),
   'responds with 302': responses(302, '', { location: TOKEN_PATH }),
   'responds with 429': responses(429, '{"code":"TOO_MANY_REQUESTS"}'),
-  'responds with 429 with Retry-After': responses(429, '', { 'retry-after': '30' }),
-  'responds with 400 invalid_request': responses(400, '{"error":"invalid_request"}'),
-  'responds with 401 invalid_client': responses(401, '{"error":"invalid_client"}'),
-  'responds with 500 server_error': responses(500, '{"error":"server_error"}'),
-  'responds with 200 temporarily_unavailable': responses(200, '{"error":"temporarily_unavailable"}'),
+  'responds with 429 and Retry-After': responses(429, '', { 'retry-after': '30' }),
+  'responds with 400 and invalid_request': responses(400, '{"error":"invalid_request"}'),
+  'responds with 401 and invalid_client': responses(401, '{"error":"invalid_client"}'),
+  'responds with 500 and server_error': responses(500, '{"error":"server_error"}'),
+  'responds with 200 and temporarily_unavailable': responses(200, '{"error":"temporarily_unavailable"}'),
 };
 
-/** A session that clients use at both processes, during an outage and until it is over. */
+/** A session that clients use at both processes from the start of an outage until it is over. */
 interface ObservedSession {
   readonly session: TestSession;
   readonly load: Load;
   readonly during: readonly FleetResponse[];
 }
 
-/** All outages happen at the same time, each to sessions of its own. */
+/** All outages run at the same time, each with its own sessions. */
 interface ObservedOutage {
   readonly expired: ObservedSession;
   /** Its token expires within REFRESH_AHEAD_SECONDS. */
@@ -126,7 +126,7 @@ function startClients({ cookie }: TestSession, clients: number): Load {
   });
 }
 
-/** When the refreshes of a session failed, in ms, by the logs: a busy process may send its token request late. */
+/** Returns when the refreshes of a session failed, in ms. Read from the logs, as a busy process may send token requests late. */
 function failuresOf({ session: { id } }: ObservedSession): number[] {
   return fleet.processes
     .flatMap((each) => each.logged())
@@ -141,7 +141,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     outage = observed.get(how) as ObservedOutage;
   });
 
-  test('an expired token leads to a 503 with Retry-After that leaves the cookie alone', () => {
+  test('an expired token leads to a 503 with Retry-After that does not change the cookie', () => {
     const { during } = outage.expired;
     expect(Object.keys(tally(during))).toEqual(['503 token_endpoint_unavailable']);
     for (const { headers } of during) {
@@ -150,11 +150,11 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     }
   });
 
-  test('the gateway uses an expiring token', () => {
+  test('the gateway keeps using an expiring token', () => {
     expect(Object.keys(tally(outage.expiring.during))).toEqual(['200']);
   });
 
-  test('each session is refreshed again and again, at most once a second', () => {
+  test('Cloakroom retries the refresh of each session at most once a second', () => {
     for (const failedAt of [failuresOf(outage.expired), failuresOf(outage.expiring)]) {
       expect(failedAt.length).toBeGreaterThan(1);
       const gaps = failedAt.slice(1).map((at, before) => at - (failedAt[before] ?? NaN));
@@ -162,7 +162,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     }
   });
 
-  test('a page is a 503 page that offers to try again', () => {
+  test('a page request gets a 503 page that offers to try again', () => {
     const { status, headers, body } = outage.page;
     expect(status).toBe(503);
     expect(headers['content-type']).toMatch(/^text\/html/);
@@ -172,11 +172,11 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     expect(body).toContain('Try again');
   });
 
-  test('a user stays signed in', () => {
+  test('the user stays signed in', () => {
     expect(JSON.parse(outage.status.body)).toMatchObject({ signedIn: true });
   });
 
-  test('no session is lost, and requests succeed again soon after it', async () => {
+  test('no session is lost, and requests succeed again soon after the outage', async () => {
     const { expired, expiring, recoveredInMs } = outage;
     const sessionsLost = await fleet.countLost([expired.session, expiring.session]);
     reportFault(`token endpoint ${how}`, [...expired.load.responses, ...expiring.load.responses], {

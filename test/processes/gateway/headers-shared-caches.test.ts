@@ -6,7 +6,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startKeptProgram } from '../../support/kept-program.mjs';
 
-/** A cache in front of Cloakroom that users share. It sends `X-Cache: HIT` where it responds itself. */
+/** A cache in front of Cloakroom that users share. It adds `X-Cache: HIT` to responses from its store. */
 interface SharedCache extends AsyncDisposable {
   readonly origin: string;
 }
@@ -38,9 +38,9 @@ afterAll(async () => {
 
 const CACHES: Readonly<Record<string, () => Promise<SharedCache>>> = {
   nginx: async () => startNginxCache('nginx', ''),
-  'nginx that reads Cache-Control alone': async () =>
+  'nginx that honours only Cache-Control': async () =>
     startNginxCache('by-cache-control', 'proxy_ignore_headers Vary Set-Cookie;'),
-  'nginx that reads Vary alone': async () =>
+  'nginx that honours only Vary': async () =>
     startNginxCache('by-vary', 'proxy_ignore_headers Cache-Control Expires; proxy_cache_valid any 1h;'),
   haproxy: startHaproxyCache,
 };
@@ -157,7 +157,7 @@ describe.each(Object.keys(CACHES))('behind %s', (kind) => {
     return `${response.status} ${await response.text()}`;
   };
 
-  test('the cache stores an asset, so that the other tests can fail', async () => {
+  test('the cache stores a public document, which proves that it works', async () => {
     const { origin } = caches[kind] ?? {};
     await fetch(`${origin}/openapi.json`).then(async (response) => response.arrayBuffer());
     const again = await fetch(`${origin}/openapi.json`);
@@ -165,7 +165,7 @@ describe.each(Object.keys(CACHES))('behind %s', (kind) => {
     await again.arrayBuffer();
   });
 
-  test('a response to one user reaches no other client', async () => {
+  test('a response to one user never reaches another client', async () => {
     const alice = await testApp.createSession({ accessToken: 'of-alice' });
     const bob = await testApp.createSession({ accessToken: 'of-bob' });
     const leaked: string[] = [];

@@ -7,12 +7,12 @@ import { useFixture } from '../../support/fixtures.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
 import { download, startLargeService, upload } from '../../support/fleet/large-bodies.ts';
 
-// In a separate process, whose memory the tests measure.
+// Cloakroom runs in a separate process so that the tests can measure its memory.
 
 const GIB = 1024 * MIB;
-/** The most that a process may grow for a body of any size. On a busy machine Node 24 collects garbage late. */
+/** The maximum growth of a process for a body of any size. On a busy machine, Node 24 collects garbage late. */
 const GROWTH = 96 * MIB;
-/** The most of a body that the kernel's socket buffers hold. */
+/** The maximum part of a body that the socket buffers of the kernel hold. */
 const SOCKET_BUFFERS = 64 * MIB;
 
 const service = useFixture(startLargeService);
@@ -22,7 +22,7 @@ const fleet = useFleet(() => ({
 let url: string;
 let pid: number;
 let cookie: string;
-/** The peak with smaller bodies. By then the code is compiled and the heap has grown. */
+/** The peak after smaller bodies have warmed up the code and the heap. */
 let warmPeak: number;
 beforeAll(async () => {
   ({ url, pid } = fleet.at(0));
@@ -36,7 +36,7 @@ beforeEach(() => {
   service.goOn = Promise.resolve();
 });
 
-/** Returns how much the process has grown at the end, or how far its peak exceeds the warm one. */
+/** Returns the growth of the process at the end, or of its peak over the warm peak if that is larger. */
 async function growthDuring(run: () => Promise<void>): Promise<number> {
   const before = await readStatus('VmRSS');
   const peak = await watchPeak();
@@ -57,7 +57,7 @@ async function readStatus(name: 'VmRSS' | 'VmHWM'): Promise<number> {
   return Number(kib) * 1024;
 }
 
-/** Resolves with the number of bytes sent once it has stopped growing. */
+/** Resolves with the number of bytes sent once that number no longer grows. */
 async function stopped(progress: () => number): Promise<number> {
   for (let last = -1, quiet = 0; ;) {
     await delay(50);
@@ -78,8 +78,8 @@ describe('the gateway forwards a body of 1 GiB unchanged in constant memory', ()
   });
 });
 
-describe('the gateway pauses', () => {
-  /** Expects that the sender stops until the other side reads on, and that the process does not grow. */
+describe('backpressure in the gateway', () => {
+  /** Checks that the sender pauses until the receiver resumes reading, and that the process does not grow. */
   async function expectPause(progress: { sent: number }, transfer: (goOn: Promise<void>) => Promise<void>) {
     const { promise: goOn, resolve } = createDeferred<void>();
     const growth = await growthDuring(async () => {
@@ -92,11 +92,11 @@ describe('the gateway pauses', () => {
     expect(growth).toBeLessThan(GROWTH);
   }
 
-  test('the service until the client reads on', async () => {
+  test('pauses the service until the client resumes reading', async () => {
     await expectPause(service.progress, async (goOn) => download(url, cookie, 256 * MIB, goOn));
   });
 
-  test('the client until the service reads on', async () => {
+  test('pauses the client until the service resumes reading', async () => {
     const progress = { sent: 0 };
     await expectPause(progress, async (goOn) => {
       service.goOn = goOn;

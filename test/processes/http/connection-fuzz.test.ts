@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { fc, times } from '../../support/properties.ts';
 
-// Clients send any bytes, and read or disconnect at any time. The process goes on, and keeps nothing of them.
+// Clients send arbitrary bytes, and read or disconnect at any time. The process must keep running and release all resources.
 
 const API = '/api/public/v1';
 const TIMEOUTS = {
@@ -44,7 +44,7 @@ const request = (line: string, ...fields: string[]) =>
   [`${line} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 const signedIn = (line: string, ...fields: string[]) => request(line, `Cookie: ${cookie}`, ...fields);
 
-/** What a client may send. Functions, as the cookie comes late. */
+/** Bytes that a client may send, as functions because the cookie does not exist yet. */
 const PIECES: readonly (() => string | Buffer)[] = [
   () => request('GET /openapi.json'),
   () => request('GET /openapi.json').repeat(24),
@@ -91,8 +91,8 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Resets a connection, but not straight after a FIN that is still on its way: Node never closes a socket that is reset during its
- * shutdown, and this process would hang at its exit.
+ * Resets a connection unless its FIN is still pending. Node never closes a socket that is reset during its shutdown, and this
+ * process would hang at exit.
  */
 function reset(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();
@@ -106,7 +106,7 @@ async function play(socket: Socket, actions: readonly Action[]): Promise<void> {
     else if (step.kind === 'read on') socket.resume();
     else if (step.kind === 'end') socket.end();
     else if (step.kind === 'reset') return reset(socket);
-    else if (step.kind === 'wait') await delay(step.ms); // a part of the input, not a wait for anything
+    else if (step.kind === 'wait') await delay(step.ms); // part of the input, not a wait for an event
   }
 }
 
@@ -116,7 +116,7 @@ function open(cloakroom = fleet.at(0)): Socket {
   return socket.on('error', () => {}).resume();
 }
 
-/** Resolves once the server has ended a connection, in order or not. */
+/** Resolves once the server has closed a connection, cleanly or not. */
 async function endOf(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
 }
@@ -125,7 +125,7 @@ async function openFiles(): Promise<number> {
   return (await readdir(`/proc/${fleet.at(0).pid}/fd`)).length;
 }
 
-/** API requests in flight, by the metrics. */
+/** Returns the number of API requests in flight, from the metrics. */
 async function inFlight(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return Number(/^cloakroom_api_requests_in_flight (\d+)$/m.exec(text)?.[1]);
@@ -140,7 +140,7 @@ async function expectNothingLeft(filesBefore: number): Promise<void> {
   expect(fleet.at(0).strayLines()).toEqual([]);
 }
 
-/** Counts the files that the process keeps open by itself, once it has opened them. */
+/** Counts the files that the process keeps open while idle. */
 async function filesWhenIdle(): Promise<number> {
   await (await fetch(`${fleet.at(0).url}${API}/things`, { headers: { cookie } })).text();
   await fetch(`${fleet.at(0).url}/auth/login`, { redirect: 'manual' });
@@ -148,14 +148,14 @@ async function filesWhenIdle(): Promise<number> {
   let files = await openFiles();
   await eventually(async () => {
     const before = files;
-    await delay(1_200); // kept connections of these requests end after a second
+    await delay(1_200); // the idle connections of these requests close after a second
     files = await openFiles();
     return files === before;
   });
   return files;
 }
 
-test('clients that send random bytes neither end the process nor leave anything behind', async () => {
+test('clients that send random bytes neither crash the process nor leave resources behind', async () => {
   const files = await filesWhenIdle();
   await fc.assert(
     fc.asyncProperty(
@@ -172,17 +172,17 @@ test('clients that send random bytes neither end the process nor leave anything 
   await expectNothingLeft(files);
 });
 
-test('a client that reads nothing of a response, and sent malformed bytes behind it, does not end the process', async () => {
+test('a client that reads no response and sends malformed bytes after its request does not crash the process', async () => {
   const files = await filesWhenIdle();
   const socket = open().pause();
   socket.write(signedIn(`GET ${API}/large`));
   await once(socket, 'readable');
   socket.write('NONSENSE\r\n\r\n');
-  await expectNothingLeft(files); // its connection is closed, too
+  await expectNothingLeft(files); // this includes its connection
   socket.destroy();
 });
 
-test('clients that send CONNECT behind a request and disconnect leave nothing behind', async () => {
+test('clients that send CONNECT after a request and disconnect leave no resources behind', async () => {
   const files = await filesWhenIdle();
   const sockets = Array.from({ length: 64 }, () => open());
   for (const socket of sockets) socket.write(signedIn(`GET ${API}/large`) + request('CONNECT x:1'));
@@ -191,7 +191,7 @@ test('clients that send CONNECT behind a request and disconnect leave nothing be
   await expectNothingLeft(files);
 });
 
-// A chunk that is kept takes more than 100 bytes: a million of them do not fit.
+// A buffered chunk takes more than 100 bytes, so a million of them do not fit into the heap.
 describe('in a process with a small heap', () => {
   let small: Cloakroom;
   beforeEach(async () => {
@@ -203,8 +203,8 @@ describe('in a process with a small heap', () => {
   });
 
   /**
-   * Sends the same bytes on many connections at once. Resolves with the status of a later request. Our side stays open, so
-   * that a server that waits for it to close keeps each connection.
+   * Sends the same bytes on many connections at once. Resolves with the status of a later request. The client never closes, so a
+   * server that waits for it keeps each connection.
    */
   async function statusAfter(connections: number, bytes: string): Promise<number> {
     const sockets = Array.from({ length: connections }, () => open(small));
@@ -220,18 +220,18 @@ describe('in a process with a small heap', () => {
     return status;
   }
 
-  test('requests that fill a packet do not fill the memory', async () => {
+  test('many small requests in one packet do not exhaust the memory', async () => {
     expect(await statusAfter(80, 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000))).toBe(200);
   });
 
   test.each(['POST /', 'GET /auth/login'])(
-    '%s without a session, with a body in chunks of one byte, does not fill the memory',
+    '%s without a session and with a body in one-byte chunks does not exhaust the memory',
     async (line) => {
       expect(await statusAfter(100, request(line, CHUNKED) + '1\r\nx\r\n'.repeat(10_000))).toBe(200);
     },
   );
 
-  test('uploads in chunks of one byte do not fill the memory', async () => {
+  test('uploads in one-byte chunks do not exhaust the memory', async () => {
     const body = `${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`;
     expect(await statusAfter(24, signedIn(`POST ${API}/things`, CHUNKED) + body)).toBe(200);
   });

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { eventually } from '../../support/eventually.ts';
 import { startProgram } from '../../support/programs.ts';
 
-test('a process goes on serving after the reader of its log has closed the pipe', async () => {
+test('a process keeps serving requests after the reader of its log has closed the pipe', async () => {
   await using program = await startProgram(process.execPath, ['dist/main.js'], {
     PORT: '0',
     SERVICE_URL: 'http://127.0.0.1:9',

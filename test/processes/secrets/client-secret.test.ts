@@ -5,7 +5,7 @@ import { startFleet } from '../../support/fleet/fleet.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
-test('a process uses a new client secret at once, and no user is signed out before that', async () => {
+test('a process uses a new client secret at once after a reload, and no user is signed out before it', async () => {
   await using folder = await createSecretFolder({ CLIENT_SECRET });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
   const unexpired = await fleet.createSession('ada');
@@ -25,6 +25,6 @@ test('a process uses a new client secret at once, and no user is signed out befo
   await folder.write('CLIENT_SECRET', 'another-secret');
   for (const each of fleet.processes)
     expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['CLIENT_SECRET'] });
-  // After a failure, a session is not refreshed for a second.
+  // After a failure, Cloakroom waits a second before it refreshes the session again.
   await eventually(async () => tally(await sendAll())[200] === 6);
 });

@@ -17,7 +17,7 @@ function connectAdmin({ port }: RedisServer) {
   return Object.assign(admin, { [Symbol.asyncDispose]: async () => void (await admin.quit()) });
 }
 
-test('two processes under load switch to another password of Redis, and no request fails', async () => {
+test('two processes under load switch to another Redis password, and no request fails', async () => {
   await using server = await startRedisServer();
   await using admin = connectAdmin(server);
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
@@ -58,7 +58,7 @@ test('two processes under load switch to another password of Redis, and no reque
     await eventually(async () => (await send(url, cookie)).status === 200);
 });
 
-test('a reload with a password that Redis refuses changes nothing, and logs the problem', async () => {
+test('a reload with a password that Redis refuses changes nothing and logs the problem', async () => {
   await using server = await startRedisServer();
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
   await using admin = connectAdmin(server);
@@ -75,11 +75,11 @@ test('a reload with a password that Redis refuses changes nothing, and logs the 
     problems: ['REDIS_URL has a user or password that Redis refuses'],
   });
   expect(JSON.stringify(fleet.at(0).logged())).not.toContain('guessed');
-  // The refresh uses the earlier client secret: a reload changes all secrets or none.
+  // The refresh uses the earlier client secret, because a reload changes either all secrets or none.
   expect((await send(fleet.at(0).url, expired.cookie)).status).toBe(200);
 });
 
-test('a reload with a user who may not read changes nothing, and new connections use the earlier login', async () => {
+test('a reload with a Redis user without read permission changes nothing, and new connections use the earlier user', async () => {
   await using server = await startRedisServer();
   await using admin = connectAdmin(server);
   const urlWith = (user: string) => server.url.replace('://', `://${user}:one@`);
@@ -98,7 +98,7 @@ test('a reload with a user who may not read changes nothing, and new connections
   await eventually(async () => (await send(url, cookie)).status === 200);
 });
 
-test('a change of host, database or scheme of REDIS_URL needs a restart', async () => {
+test('changing the host, database or scheme of REDIS_URL requires a restart', async () => {
   await using server = await startRedisServer();
   await using folder = await createSecretFolder({ REDIS_URL: server.url });
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });

@@ -16,19 +16,19 @@ const onlyB = { current: [Buffer.from(B, 'base64url')] };
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAGE = { path: '/workspaces', headers: ACCEPT_HTML };
 
-/** Whether the record of a session is encrypted under key B. */
+/** Returns whether the record of a session is encrypted under key B. */
 async function isEncryptedUnderB({ redis }: Fleet, { id }: TestSession): Promise<boolean> {
   const key = sessionKey('cloakroom:', id);
   return createEncryption(onlyB).decrypt((await redis.get(key)) ?? '', id, key) !== null;
 }
 
-test('two processes under load rotate session keys from A to B, and no user is signed out', async () => {
+test('two processes under load rotate the session keys from A to B, and no user is signed out', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: A });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
   const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const jar = sessions.map(({ cookie }) => cookie);
-  // Sends a new cookie from then on, like a browser.
+  // Like a browser, send a new cookie once it is set.
   const load = startLoad(1, async (count) => {
     const at = count % sessions.length;
     const { url } = fleet.at(Math.floor(count / 4));
@@ -63,28 +63,31 @@ describe('the log', () => {
 
   test.each([
     { from: [A], to: [B], warns: true },
-    { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
+    { from: [A, B], to: [B], warns: true }, // an incomplete write of B,A
     { from: [A, B], to: [A], warns: false },
     { from: [A, B], to: [B, A], warns: false },
-  ])('warns of a removed key that encrypted, and shows no key (%#)', async ({ from, to, warns }) => {
-    const process = fleet.at(0);
-    const replaceBy = async (keys: readonly string[]) => {
-      await folder.write('SESSION_KEYS', keys.join());
-      await process.rereadSecrets();
-      // A second reload, so that all lines of the first are there.
-      await process.rereadSecrets();
-    };
-    await replaceBy(from);
-    const { length: before } = process.logged();
-    await replaceBy(to);
-    const lines = process.logged().slice(before);
-    const ofKeys = lines.filter(({ msg }) => msg.startsWith('session key removed'));
-    expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
-    for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
-  });
+  ])(
+    'warns about the removal of an encryption key without showing the key (case %#)',
+    async ({ from, to, warns }) => {
+      const process = fleet.at(0);
+      const replaceBy = async (keys: readonly string[]) => {
+        await folder.write('SESSION_KEYS', keys.join());
+        await process.rereadSecrets();
+        // After a second reload, all log lines of the first have arrived.
+        await process.rereadSecrets();
+      };
+      await replaceBy(from);
+      const { length: before } = process.logged();
+      await replaceBy(to);
+      const lines = process.logged().slice(before);
+      const ofKeys = lines.filter(({ msg }) => msg.startsWith('session key removed'));
+      expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
+      for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
+    },
+  );
 });
 
-test('a removed key decrypts nothing any more, not even a cached session', async () => {
+test('a removed key no longer decrypts anything, not even a cached session', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: `${A},${B}` });
   await using fleet = await startFleet({ env: folder.env });
   const { url } = fleet.at(0);
@@ -95,6 +98,6 @@ test('a removed key decrypts nothing any more, not even a cached session', async
   await folder.write('SESSION_KEYS', B);
   await fleet.at(0).rereadSecrets();
   expect(await send(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
-  // The cookie's signature is valid, but the session is encrypted under A.
+  // The signature of the cookie is valid, but the session is encrypted under A.
   expect(await send(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });
 });

@@ -10,7 +10,7 @@ import { startProgram } from '../../../support/programs.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Creates a folder for secrets; `update` runs the program. */
+/** Creates a folder for secrets. `update` runs the program on it. */
 async function createFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   return {
@@ -42,7 +42,7 @@ test('missing secrets are created, and only their owner can read them', async ()
   for (const name of secrets) expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
 });
 
-test('a secret in the folder stays until another one is given', async () => {
+test('a secret in the folder is kept until another one is given', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = { keys: await folder.read('session-keys'), redis: await folder.read('redis-url') };
@@ -54,7 +54,7 @@ test('a secret in the folder stays until another one is given', async () => {
   expect(await folder.read('redis-url')).toBe(before.redis);
 });
 
-test('a missing password is created again, and the other one stays', async () => {
+test('a missing password is created again, and the other one is kept', async () => {
   await using folder = await createFolder();
   await folder.update();
   const app = await folder.read('redis-url');
@@ -82,7 +82,7 @@ test('secrets can come from files', async () => {
   expect(await folder.read('client-secret')).toBe('a-client-secret');
 });
 
-test('an operator’s own app does not get the secret of the demo', async () => {
+test('an app with its own CLIENT_ID does not get the client secret of the demo', async () => {
   await using folder = await createFolder();
   const output = 'CLIENT_SECRET is required where CLIENT_ID is set\n';
   expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({ code: 1, output });
@@ -102,7 +102,7 @@ test('every problem is reported at once, without the value of a secret', async (
   expect(await folder.names()).toEqual([]);
 });
 
-test('a secret is replaced in one step, so that a reader finds the old or the new one', async () => {
+test('a secret is replaced atomically, so that a reader finds either the old or the new one', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = await stat(folder.path('session-keys'));
@@ -110,7 +110,7 @@ test('a secret is replaced in one step, so that a reader finds the old or the ne
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('in Redis with the ACL file the app may use all keys, the local service its own, and others may only PING', async () => {
+test('the ACL file allows the app all keys, the local service its own keys, and other users only PING', async () => {
   await using folder = await createFolder();
   await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
@@ -136,8 +136,8 @@ test('in Redis with the ACL file the app may use all keys, the local service its
   await expect(anonymous.get('a')).rejects.toThrow('NOAUTH');
 });
 
-// Redis reads its append-only file as the user `default` and drops what it may not run: transactions, and scripts that write twice.
-test('with the ACL file Redis loads all that it saved', async () => {
+// Redis replays its append-only file as the user `default`. It drops commands that this user may not run, such as transactions.
+test('with the ACL file, Redis loads all the data that it saved', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();
   await folder.update();
@@ -154,7 +154,7 @@ test('with the ACL file Redis loads all that it saved', async () => {
   expect(await app.mget('a', 'b')).toEqual(['1', '2']);
 });
 
-/** Connects to a private Redis with the login in a URL; its disposal closes the connection. */
+/** Connects to a private Redis with the credentials in a URL. Its disposal closes the connection. */
 function connect(redis: PrivateRedis, login: string): Redis & Disposable {
   const { username, password } = new URL(login);
   const path = redis.url.replace('redis+unix://', '');

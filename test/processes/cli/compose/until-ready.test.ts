@@ -3,7 +3,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { startHttpServer } from '../../../support/http-server.ts';
 import { startProgram } from '../../../support/programs.ts';
 
-/** Starts a process that is not ready at first and counts the requests for /readyz. */
+/** Starts a server that is not ready at first and counts its requests. */
 async function startProcess() {
   const state = { ready: false, requests: 0 };
   const server = await startHttpServer((req, res) => {
@@ -16,7 +16,7 @@ async function startProcess() {
 const startWait = async (seconds: number, ...hosts: readonly string[]) =>
   startProgram(process.execPath, ['dist/cli/compose/until-ready.js', String(seconds), ...hosts]);
 
-test('the wait ends once all processes are ready, and not before', async () => {
+test('the program waits until all processes are ready', async () => {
   await using one = await startProcess();
   await using other = await startProcess();
   await using wait = await startWait(60, one.host, other.host);
@@ -27,7 +27,7 @@ test('the wait ends once all processes are ready, and not before', async () => {
   expect(await wait.ended()).toEqual({ code: 0, output: '' });
 });
 
-test('the wait names the processes that are not ready in time, and ends with 0', async () => {
+test('the program names the processes that are not ready in time, and exits with 0', async () => {
   await using one = await startProcess();
   await using other = await startProcess();
   one.state.ready = true;

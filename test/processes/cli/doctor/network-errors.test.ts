@@ -10,7 +10,7 @@ const NO_RESPONSE = 'can’t be resolved: no DNS server responds';
 const testApp = useTestApp();
 const redis = useFixture(async () => startRedisNode([]));
 
-/** Runs the doctor with the resolver of hanging-names.mjs; gives the finding with an id. */
+/** Runs the doctor with the resolver of hanging-names.mjs. Returns a function that finds a finding by its id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
   await using program = await startProgram(process.execPath, args, {
@@ -26,7 +26,7 @@ async function examine(changes: Record<string, string>): Promise<(id: string) =>
   return (id) => checks.find((check) => check.id === id);
 }
 
-test('host names of the service and of PUBLIC_URL without a response from DNS do not hold up Redis', async () => {
+test('a DNS timeout for the service and PUBLIC_URL does not delay the checks of Redis', async () => {
   const findingOf = await examine({ SERVICE_URL: 'https://service.hangs.example' });
   expect(findingOf('service-reachable')).toMatchObject({
     status: 'problem',
@@ -38,7 +38,7 @@ test('host names of the service and of PUBLIC_URL without a response from DNS do
     expect(findingOf(id)).toMatchObject({ status: 'ok' });
 });
 
-test('a host name of Redis without a response from DNS does not hold up the service', async () => {
+test('a DNS timeout for Redis does not delay the checks of the service', async () => {
   const findingOf = await examine({ REDIS_URL: 'redis://redis.hangs.example' });
   expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',

@@ -18,14 +18,14 @@ import { lockKey, processAt, traceOf, type Run } from './run.ts';
 const DELETE_IF_OWNER = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
 /** Longer than the lifetime of a lock. */
 const STOP_MS = 6_000;
-/** The other process skips this time at each look, until it takes over from the holder or has waited for too long. */
+/** Each poll moves the clock of the waiting process by this much, until it takes over or gives up. */
 const SKIP_MS = 500;
-const LOOK_MS = 20;
-const MOST_SKIPS = 50;
-/** Requests share a failed refresh for a second and a half; the rest is for a busy machine. */
+const POLL_MS = 20;
+const MAX_SKIPS = 50;
+/** Requests share a failed refresh for 1.5 s. The margin allows for a busy machine. */
 const FAILURE_SHARED_MS = 5_000;
 
-/** Creates a session of another user. Its access token expires after this time. */
+/** Creates a session for a new user. Its access token expires after this time. */
 export async function createSession({ fleet, model, ledger }: Run, expiresInMs: number): Promise<void> {
   const user = `user-${model.sessions.length}`;
   const stored = await fleet.createSession(user, { expiresAt: Date.now() + model.aheadMs + expiresInMs });
@@ -43,7 +43,7 @@ export async function createSession({ fleet, model, ledger }: Run, expiresInMs: 
   if (expiresInMs === 0) markDue(model, session);
 }
 
-/** Sends a request to one process, and checks the response when it comes. */
+/** Sends a request to one process and checks the response. */
 export async function sendRequest(
   run: Run,
   session: SessionModel,
@@ -93,7 +93,7 @@ export async function passTime({ fleet, model }: Run, ms: number): Promise<void>
   await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(model.aheadMs)));
 }
 
-/** Passes so much time that every access token has expired or is expiring. */
+/** Moves the clocks forward until every access token has expired or is about to expire. */
 export async function expire(run: Run, ms: number): Promise<void> {
   const markAllDue = () => {
     for (const session of run.model.sessions) markDue(run.model, session);
@@ -111,10 +111,10 @@ export async function signOut(run: Run, session: SessionModel, index: number): P
   markEnded(run.model, session);
 }
 
-/** Lets the service refuse the access token in the session's record, which is 31 seconds old by then. */
+/** Makes the service refuse the access token in the session record, which is 31 s old by then. */
 export async function revokeAccess(run: Run, session: SessionModel): Promise<void> {
   const { fleet, model } = run;
-  // Read before the time passes: a refresh in progress may store a token meanwhile, and that one is young.
+  // Read the grant before the clocks move, because a refresh in progress may store a newer token meanwhile.
   const grant = await fleet.storedGrant(session.stored);
   await passTime(run, TOKEN_AGE_MS);
   if (grant === null) return;
@@ -123,7 +123,7 @@ export async function revokeAccess(run: Run, session: SessionModel): Promise<voi
   markDue(model, session);
 }
 
-/** Lets the service refuse all tokens of the session. */
+/** Makes the service refuse all tokens of the session. */
 export async function revokeGrant({ fleet, model }: Run, session: SessionModel): Promise<void> {
   markUncertain(session);
   session.isRevoked = true;
@@ -137,7 +137,7 @@ export async function loseLock({ fleet }: Run, session: SessionModel): Promise<v
   await fleet.redis.del(lockKey(session));
 }
 
-/** Stops a process (SIGSTOP) for longer than locks live. When it continues, its clock is ahead and no lock is left. */
+/** Stops a process (SIGSTOP) for longer than the lifetime of a lock. When it continues, its locks have expired. */
 export async function stopProcess(run: Run, index: number): Promise<void> {
   const { model, ledger } = run;
   const cloakroom = processAt(run, index);
@@ -151,15 +151,15 @@ export async function stopProcess(run: Run, index: number): Promise<void> {
 }
 
 /**
- * Uses a session at the other process until that no longer waits for the stopped holder of the lock. Resolves with whether it
+ * Uses a session at the other process until it no longer waits for the stopped lock holder. Resolves with whether that process
  * has sent a token request.
  */
 export async function takeOver(run: Run, session: SessionModel, index: number): Promise<boolean> {
   const cloakroom = processAt(run, index);
   const response = sendRequest(run, session, index, 'api').then(() => true);
-  for (let skips = 0; skips < MOST_SKIPS; skips += 1) {
+  for (let skips = 0; skips < MAX_SKIPS; skips += 1) {
     if (run.ledger.latest(session)?.pid === cloakroom.pid) return true;
-    if (await Promise.race([response, delay(LOOK_MS, false)])) break;
+    if (await Promise.race([response, delay(POLL_MS, false)])) break;
     await cloakroom.skipTime(SKIP_MS);
   }
   return run.ledger.latest(session)?.pid === cloakroom.pid;
@@ -171,7 +171,7 @@ export function continueProcess({ fleet, model }: Run): void {
   if (cloakroom !== undefined) process.kill(cloakroom.pid, 'SIGCONT');
 }
 
-/** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests at once instead of after five seconds. */
+/** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests at once instead of waiting 5 s. */
 export async function crash(run: Run, index: number): Promise<void> {
   const { fleet, model, ledger } = run;
   const cloakroom = processAt(run, index);
@@ -181,7 +181,7 @@ export async function crash(run: Run, index: number): Promise<void> {
   await cloakroom.kill();
   await markUnstored(run);
   const fresh = await fleet.replace(cloakroom);
-  await markUnstored(run); // and responses sent before the service saw the connection close
+  await markUnstored(run); // includes responses sent before the service saw the connection close
   await fresh.setClock(model.aheadMs);
 
   for (const [at, session] of model.sessions.entries()) {

@@ -12,22 +12,22 @@ import {
   type SessionModel,
 } from './model.ts';
 
-/** Just before a token expires, when it is refreshed in the background; and just after. */
+/** Shortly before a token expires, when it is refreshed in the background, and at its expiry. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
-/** Sessions end after twelve hours, whatever happens. */
-const LONGEST_MS = 10 * 3_600_000;
-const MOST_SESSIONS = 3;
-const MOST_COMMANDS = 30;
-/** A request that waits for the refresh of another process can't be observed. */
-const OUT_OF_SIGHT_MS = 20;
+/** Keeps a run below the maximum session age of 12 h. */
+const MAX_AHEAD_MS = 10 * 3_600_000;
+const MAX_SESSIONS = 3;
+const MAX_COMMANDS = 30;
+/** The wait for a request whose progress can't be observed, because another process refreshes. */
+const UNOBSERVED_WAIT_MS = 20;
 /** A request usually reaches its barrier within this time. */
 const ARRIVES_WITHIN_MS = 300;
 
-const SESSION = fc.nat(MOST_SESSIONS - 1);
+const SESSION = fc.nat(MAX_SESSIONS - 1);
 const PROCESS = fc.nat(1);
 const BARRIER = fc.constantFrom(...BARRIERS);
 
-/** A command that checks the whole run when it is done; a failure prints its name. */
+/** Creates a command that checks the whole run after it has executed. A failure prints its name. */
 function command(name: string, check: (model: Model) => boolean, execute: (run: Run) => Promise<void>) {
   return {
     check,
@@ -39,7 +39,7 @@ function command(name: string, check: (model: Model) => boolean, execute: (run: 
   };
 }
 
-/** Picks by a number, modulo the length. */
+/** Picks an element by a number, modulo the length. */
 function pick<T>(from: readonly T[], number: number): T {
   const picked = from[number % from.length];
   if (picked === undefined) throw new Error('there is nothing to pick from');
@@ -47,9 +47,9 @@ function pick<T>(from: readonly T[], number: number): T {
 }
 
 const notEnded = ({ sessions }: Model) => sessions.filter(({ state }) => state !== 'ended');
-const hasTime = ({ aheadMs }: Model) => aheadMs < LONGEST_MS;
+const hasTime = ({ aheadMs }: Model) => aheadMs < MAX_AHEAD_MS;
 
-/** A command on a session that has not ended. */
+/** Generates a command on a session that has not ended. */
 const onSession = (
   name: string,
   execute: (run: Run, session: SessionModel, process: number) => Promise<void>,
@@ -62,7 +62,7 @@ const onSession = (
     ),
   );
 
-/** A request to a process whose token has expired or was revoked, and which is held at a barrier. */
+/** A request with an expired or revoked token that is held at a barrier. */
 interface HeldRequest {
   readonly barrier: BarrierName;
   readonly number: number;
@@ -79,8 +79,8 @@ const heldAt = (...barriers: readonly BarrierName[]) =>
   });
 
 /**
- * Sends a request to a barrier, and then executes, so that random commands run in the middle of a refresh. `isReached`: whether
- * the request was held in time.
+ * Sends a request that a barrier holds, and then calls `execute`, so that random commands run in the middle of a refresh.
+ * `isReached` is whether the request reached the barrier in time.
  */
 function commandAtBarrier(
   name: string,
@@ -140,12 +140,12 @@ const SEND = fc.tuple(SESSION, PROCESS, KIND, fc.boolean()).map(([number, proces
       const response = actions.sendRequest(run, pick(run.model.sessions, number), process, kind);
       if (!waits) return;
       if (run.model.held.size === 0 && run.model.stopped === null) await response;
-      else await Promise.race([response, delay(OUT_OF_SIGHT_MS)]);
+      else await Promise.race([response, delay(UNOBSERVED_WAIT_MS)]);
     },
   ),
 );
 const SEND_TO_BARRIER = heldAt(...BARRIERS).map((held) =>
-  commandAtBarrier('sendTo', held, async () => {}, { withinMs: OUT_OF_SIGHT_MS }),
+  commandAtBarrier('sendTo', held, async () => {}, { withinMs: UNOBSERVED_WAIT_MS }),
 );
 const RELEASE = fc.nat(BARRIERS.length - 1).map((number) =>
   command(
@@ -167,7 +167,7 @@ const EXPIRE = fc
 const CREATE_SESSION = fc.boolean().map((isExpired) =>
   command(
     `createSession(${isExpired ? 'expired' : 'unexpired'})`,
-    ({ sessions }) => sessions.length < MOST_SESSIONS,
+    ({ sessions }) => sessions.length < MAX_SESSIONS,
     async (run) => actions.createSession(run, isExpired ? 0 : LIFETIME_MS),
   ),
 );
@@ -178,7 +178,7 @@ const FAIL_OR_MEND = fc.boolean().map((fails) =>
     async ({ model }) => void (model.tokenEndpointFails = fails),
   ),
 );
-/** A new process costs as much as all else in a run. So processes crash only while a token request is held. */
+/** Starting a process takes as long as the rest of a run, so processes crash only while a token request is held. */
 const CRASH = PROCESS.map((process) =>
   command(
     `crash(${process})`,
@@ -191,11 +191,11 @@ const LOSE_LOCK = heldAt('token request', 'token response').map((held) =>
   commandAtBarrier('loseLock', held, async (run, session) => {
     await actions.loseLock(run, session);
     const response = actions.sendRequest(run, session, 1 - held.process, 'api');
-    await Promise.race([response, delay(OUT_OF_SIGHT_MS)]);
+    await Promise.race([response, delay(UNOBSERVED_WAIT_MS)]);
   }),
 );
 
-/** Everything that can happen in a run, in any order. */
+/** Generates all commands that can occur in a run, in any order. */
 export const COMMANDS = fc.commands<Model, Run, false>(
   [
     fc.oneof(
@@ -215,5 +215,5 @@ export const COMMANDS = fc.commands<Model, Run, false>(
       { weight: 6, arbitrary: LOSE_LOCK },
     ),
   ],
-  { maxCommands: MOST_COMMANDS, size: 'max' },
+  { maxCommands: MAX_COMMANDS, size: 'max' },
 );

@@ -6,12 +6,12 @@ import { continueProcess, expire, passTime, release, sendRequest } from './actio
 import { lockKey, type Run } from './run.ts';
 import { LIFETIME_MS, type BarrierName, type SessionModel } from './model.ts';
 
-/** The longest lock of a killed process, and a refresh after it. */
+/** Allows for the longest lock of a killed process and a refresh after it. */
 const SETTLES_WITHIN_MS = 15_000;
-/** After a failed refresh there is none for a second. */
+/** After a failed refresh, Cloakroom waits a second before the next one. */
 const RETRY_MS = 250;
 
-/** Throws where a response or the state of Redis is not allowed. */
+/** Throws if the model does not allow a response or the state of Redis. */
 export async function checkRun({ fleet, model, ledger, violations, history }: Run): Promise<void> {
   const { redis } = fleet;
   for (const session of model.sessions) {
@@ -30,7 +30,7 @@ export async function checkRun({ fleet, model, ledger, violations, history }: Ru
   if (violations.length > 0) throw new Error([...new Set(violations)].join('\n'));
 }
 
-/** Releases everything that is held, and waits until no request and no refresh is in progress. */
+/** Releases all barriers and waits until no request or refresh is in progress. */
 export async function settle(run: Run): Promise<void> {
   const { fleet, model, inFlight, ledger } = run;
   model.tokenEndpointFails = false;
@@ -46,8 +46,8 @@ export async function settle(run: Run): Promise<void> {
 }
 
 /**
- * Lets every token expire once more after a run, and uses every session at both processes. A session with any but the newest
- * refresh token is lost then at the latest.
+ * Expires every token once more after a run, and uses every session at both processes. A session that holds an outdated
+ * refresh token is lost at this point at the latest.
  */
 export async function useAll(run: Run): Promise<void> {
   const { model, fleet } = run;
@@ -60,20 +60,20 @@ export async function useAll(run: Run): Promise<void> {
   }
 }
 
-/** Sends requests until one shows the state of the session: a refresh may have failed just before. */
+/** Sends requests until a response shows the state of the session, because a refresh may have just failed. */
 async function use(run: Run, session: SessionModel, index: number): Promise<void> {
   using watch = startStopwatch();
   for (;;) {
     const { status } = await sendRequest(run, session, index, 'api');
     if (status !== 503) return;
-    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session gets no token any more`);
+    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session no longer gets a token`);
     await delay(RETRY_MS);
   }
 }
 
-/** Leaves the fleet to the next run as this one found it. */
+/** Restores the fleet for the next run. */
 export async function cleanUp(run: Run): Promise<void> {
-  await settle(run).catch(() => {}); // the run has failed before, and for another reason
+  await settle(run).catch(() => {}); // the run has already failed for another reason
   await passTime(run, -run.model.aheadMs);
   await run.fleet.redis.flushall();
 }

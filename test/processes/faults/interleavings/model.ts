@@ -5,26 +5,26 @@ import type { TestSession } from '../../../support/fleet/fleet.ts';
 /** Lifetime of the service's access tokens. */
 export const LIFETIME_MS = 900_000;
 
-/** Where a request to the service can be held: before the service handles it, or with its response ready. */
+/** Points at which a request to the service can be held: before the service handles it, or once its response is ready. */
 export const BARRIERS = ['token request', 'token response', 'api request', 'api response'] as const;
 /** `lock reply`: the reply of Redis that confirms the lock, before the token request. */
 export type BarrierName = (typeof BARRIERS)[number] | 'lock reply';
 
-/** What the model knows of one session. */
+/** The state of one session in the model. */
 export interface SessionModel {
   readonly user: string;
   readonly stored: TestSession;
   /**
-   * `active`: no response may say that it has ended. `uncertain`: its next use may end it. `ended`: every request that starts
+   * `active`: no response may report that it has ended. `uncertain`: its next use may end it. `ended`: every request that starts
    * after `endedAt` must be refused.
    */
   state: 'active' | 'uncertain' | 'ended';
   /** The service has revoked the grant: the next use must end the session. */
   isRevoked: boolean;
   endedAt: number;
-  /** When there was last a reason to refresh it. Each expiry and each revoked access token is a reason for one refresh. */
+  /** When a refresh was last needed. Each expiry and each revoked access token justifies one refresh. */
   dueAt: number;
-  /** How often an access token of it was revoked. */
+  /** How often an access token of this session was revoked. */
   revocations: number;
 }
 
@@ -53,12 +53,12 @@ export function createModel(): Model {
   };
 }
 
-/** Something has happened that may end the session. */
+/** Records an event that may end the session. */
 export function markUncertain(session: SessionModel): void {
   if (session.state === 'active') session.state = 'uncertain';
 }
 
-/** The access token has expired, is expiring or was revoked. */
+/** Records that the access token has expired, is about to expire, or was revoked. */
 export function markDue(model: Model, session: SessionModel): void {
   session.dueAt = model.tick();
 }
@@ -68,7 +68,7 @@ export function markEnded(model: Model, session: SessionModel): void {
   session.endedAt = Math.min(session.endedAt, model.tick());
 }
 
-/** Requests that use a session; a page that fails says why as JSON. */
+/** Requests that use a session. A page that fails reports the reason as JSON. */
 export const REQUESTS = {
   api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
@@ -76,7 +76,7 @@ export const REQUESTS = {
 } as const satisfies Record<string, RequestOptions>;
 export type RequestKind = keyof typeof REQUESTS;
 
-/** One request, and what was known when it started. */
+/** A request, with the state of the model when it started. */
 export interface SentRequest {
   readonly session: SessionModel;
   readonly kind: RequestKind;
@@ -84,13 +84,13 @@ export interface SentRequest {
   readonly revocationsBefore: number;
   /** Whether its process was killed. */
   readonly wasKilled: () => boolean;
-  /** Whether its process was stopped meanwhile: then Redis may not have replied in time. */
+  /** Whether its process was stopped meanwhile, so that a reply from Redis may have timed out. */
   readonly wasStopped: () => boolean;
   /** Whether the token endpoint failed for its session during the request or just before. */
   readonly sawFailure: () => boolean;
 }
 
-/** Updates the model by a response. Returns a violation where the model does not allow it. */
+/** Updates the model with a response. Returns a violation if the model does not allow it. */
 export function checkResponse(model: Model, request: SentRequest, response: FleetResponse): string | null {
   const { session } = request;
   const outcome = toOutcome(request.kind, response);
@@ -108,8 +108,8 @@ export function checkResponse(model: Model, request: SentRequest, response: Flee
       markEnded(model, session);
       return null;
     case 'refused by the service':
-      // By contract the second 401 to one request is passed on: a token was revoked during the request, or the whole grant while
-      // it was refreshed.
+      // The gateway passes on the second 401 to one request. It needs a token revoked during the request, or a grant revoked
+      // during its refresh.
       return allow(
         session.revocations > request.revocationsBefore || session.isRevoked,
         'though its token was not revoked since it started',
@@ -134,7 +134,7 @@ function toOutcome(kind: RequestKind, { status, code, body, headers }: FleetResp
   return kind === 'status' && JSON.parse(body).signedIn !== true ? 'refused' : 'served';
 }
 
-/** Each session has a user of its own. */
+/** Returns whether the response is for the user of the session. Each session has a different user. */
 function isOwn({ session, kind }: SentRequest, { body }: FleetResponse): boolean {
   return kind !== 'api' || JSON.parse(body).user === session.user;
 }

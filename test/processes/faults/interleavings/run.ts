@@ -8,16 +8,16 @@ import type { RedisProxy } from '../../../support/fleet/redis-proxy.ts';
 import type { BarrierName, Model, SessionModel } from './model.ts';
 import { createTokenLedger, type TokenLedger } from './token-ledger.ts';
 
-/** The script that makes the journal entry under the lock. */
+/** Matches the script that creates the journal entry under the lock. */
 const OPENS_ENTRY = /refresh-lock:[^]*"state":"open"/;
 
 /** The results of all runs. */
 export interface History {
   runs: number;
   readonly responses: FleetResponse[];
-  /** Sessions that were lost without an end. */
+  /** Sessions that were lost although no event ended them. */
   readonly lost: Set<SessionModel>;
-  /** Where a lock holder was stopped while another process sent the token request. */
+  /** The barriers at which a lock holder was stopped while another process sent the token request. */
   readonly takenOver: BarrierName[];
 }
 
@@ -28,17 +28,17 @@ export interface Run {
   readonly rotates: boolean;
   readonly barriers: Readonly<Record<BarrierName, Barrier>>;
   readonly ledger: TokenLedger;
-  /** Requests without a response so far. */
+  /** Requests that have no response yet. */
   readonly inFlight: Set<Promise<FleetResponse>>;
   readonly killed: Set<Cloakroom>;
-  /** Process ids, one for each time that a process was stopped. */
+  /** The process id of each stop, in order. */
   readonly stops: number[];
   readonly history: History;
   /** Observations that the model does not allow. */
   readonly violations: string[];
 }
 
-/** Starts a run, which adds to the history. */
+/** Starts a run that adds its results to the history. */
 export function startRun(
   fleet: Fleet,
   proxy: RedisProxy,
@@ -79,7 +79,7 @@ export function startRun(
   return run;
 }
 
-/** Passes every request of Cloakroom through the barriers, and records token requests. */
+/** Passes every request from Cloakroom through the barriers, and records token requests. */
 function interceptService({ fleet, model, barriers, ledger }: Run): void {
   fleet.service.intercept = async (req, res, refreshToken) => {
     if (req.url !== TOKEN_PATH) {
@@ -101,13 +101,13 @@ function interceptService({ fleet, model, barriers, ledger }: Run): void {
   };
 }
 
-/** A trace id that names a process. A token request has the trace of the request that needs it. */
+/** Returns a `traceparent` that identifies a process. A token request has the trace of the request that needs it. */
 export function traceOf({ pid }: Cloakroom): string {
   return `00-${pid.toString(16).padStart(32, '0')}-${'1'.repeat(16)}-01`;
 }
 const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
 
-/** The process with this index, or the other one while that is stopped. */
+/** Returns the process with this index, or the other process while that one is stopped. */
 export function processAt({ fleet, model }: Pick<Run, 'fleet' | 'model'>, index: number): Cloakroom {
   return fleet.at(model.stopped === index ? 1 - index : index);
 }

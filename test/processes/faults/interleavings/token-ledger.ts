@@ -12,7 +12,7 @@ interface Presentation {
   /** `abandoned`: the connection closed before the response. */
   outcome: 'pending' | 'refreshed' | 'refused' | 'failed' | 'abandoned';
   accessToken: string | undefined;
-  /** Its process was killed or stopped before it could store the response: another one has to present the token again. */
+  /** Its process was killed or stopped before it could store the response, so another process has to present the token again. */
   mayRepeat: boolean;
 }
 
@@ -21,7 +21,7 @@ const AHEAD_MS = 60_000;
 
 export type TokenLedger = ReturnType<typeof createTokenLedger>;
 
-/** The service's side of the model: which tokens were presented when, and whether they may be. */
+/** The model of the service: it records each presented token and checks whether it may be presented. */
 export function createTokenLedger(options: {
   readonly model: Model;
   readonly rotates: boolean;
@@ -29,16 +29,16 @@ export function createTokenLedger(options: {
   /** Whether any process has been killed. */
   readonly hasKilled: () => boolean;
   readonly isStopped: (pid: number) => boolean;
-  /** The grant in a session's record now; null where the session has ended. */
+  /** The current grant in a session record; null if the session has ended. */
   readonly storedGrant: (session: SessionModel) => Promise<Grant | null>;
 }) {
   const { model, rotates, report, storedGrant } = options;
   const owners = new Map<string, SessionModel>();
-  /** Tokens that were issued after their session had ended. No process may use them. */
+  /** Tokens issued after their session had ended. No process may use them. */
   const late = new Set<string>();
   const failures = new Map<SessionModel, number>();
   const presentations: Presentation[] = [];
-  /** The index of the newest presentation whose tokens were seen in a session's record. */
+  /** The index of the newest presentation whose tokens were seen in a session record. */
   const newest = new Map<SessionModel, number>();
 
   const latest = (session: SessionModel) =>
@@ -57,15 +57,15 @@ export function createTokenLedger(options: {
   };
 
   /**
-   * A token request may be sent before the clocks move and reach the service after it. Its token is then stored as expired or
-   * expiring.
+   * A token request may be sent before the clocks move and reach the service afterwards. Its token is then stored as expired or
+   * about to expire.
    */
   const isExpiring = ({ expiresAt }: Grant) => expiresAt - (Date.now() + model.aheadMs) <= AHEAD_MS;
 
   const abandon = (presentation: Presentation) => {
     if (!options.hasKilled()) report(`a refresh of ${presentation.session.user}'s was abandoned`);
     presentation.outcome = 'abandoned';
-    // The service has used the token up, or will, and no process gets the new one.
+    // The service has consumed the token, or will consume it, and no process receives the new one.
     if (rotates) markUncertain(presentation.session);
   };
 
@@ -97,7 +97,7 @@ export function createTokenLedger(options: {
       return presentation;
     },
 
-    /** Reports a token request that nothing requires, as the result of an earlier one is still stored. */
+    /** Reports an unnecessary token request: the result of an earlier one is still stored. */
     async checkNeed({ session, at }: Presentation): Promise<void> {
       const isMet = presentations.some(
         (before) =>
@@ -135,7 +135,7 @@ export function createTokenLedger(options: {
       if (late.has(accessToken)) report('an access token was issued after the end, and is used');
     },
 
-    /** A process was stopped before it could store what it has requested. */
+    /** Records that a process was stopped before it could store the tokens that it had requested. */
     async addStop(pid: number): Promise<void> {
       for (const presentation of presentations.filter((each) => each.pid === pid)) {
         const { session, outcome, accessToken } = presentation;
