@@ -13,20 +13,20 @@ beforeEach(async () => {
   ({ cookie } = await testApp.createSession());
 });
 
-/** Sends a request with these fields. Returns the headers that reached the service. */
+/** Sends a request with these fields. Returns the headers that the service received. */
 async function headersAtService(...fields: string[]) {
   expect(await statusesTo(testApp, { cookie, fields })).toEqual([200]);
   expect(testApp.serviceRequests).toHaveLength(1);
   return testApp.serviceRequests[0]?.headers ?? {};
 }
 
-describe('the names in Connection', () => {
+describe('fields that Connection names', () => {
   test('CVE-2026-33805 @fastify/reply-from: Connection removes headers that the proxy adds', async () => {
     const headers = await headersAtService('Connection: close, authorization');
     expect(headers.authorization).toBe('Bearer a-living-token');
   });
 
-  test('CVE-2024-45410 Traefik: Connection removes headers that name the proxy', async () => {
+  test('CVE-2024-45410 Traefik: Connection removes headers that identify the proxy', async () => {
     const headers = await headersAtService('Connection: close, Via, X-Request-Id', 'X-Request-Id: mine');
     expect(headers['via']).toBe('1.1 cloakroom');
     expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
@@ -38,13 +38,13 @@ describe('the names in Connection', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('fastify-reply-from#449 fastify-reply-from: headers that Connection names are forwarded', async () => {
+  test('fastify-reply-from#449 fastify-reply-from: fields named in Connection are forwarded', async () => {
     const headers = await headersAtService('Connection: close, X-Private', 'X-Private: 1', 'X-Other: 2');
     expect(headers['x-private']).toBeUndefined();
     expect(headers['x-other']).toBe('2');
   });
 
-  test('CVE-2026-1527 undici: the value of Upgrade goes into the head unchecked', async () => {
+  test('CVE-2026-1527 undici: Upgrade is written unchecked', async () => {
     const headers = await headersAtService('Connection: close', 'Upgrade: a, b/1');
     expect(headers.upgrade).toBeUndefined();
     expect(headers.connection).toBe('keep-alive');
@@ -53,17 +53,11 @@ describe('the names in Connection', () => {
 
 describe('headers that identify a client', () => {
   const cases: [flaw: string, field: string][] = [
-    ['CVE-2025-64484 oauth2-proxy: X_Forwarded_User passes for X-Forwarded-User', 'X_Forwarded_User: admin'],
-    [
-      'GHSA-5m6w-wvh7-57vm Traefik: X_Forwarded_Proto passes for X-Forwarded-Proto',
-      'X_Forwarded_Proto: https',
-    ],
-    ['GHSA-x677-9fxg-v5c5 Traefik: a name with dots passes for one with dashes', 'X.Forwarded_For: 10.0.0.1'],
-    ['CVE-2026-35051 Traefik: X-Forwarded-Prefix passes', 'X-Forwarded-Prefix: /admin'],
-    [
-      'CVE-2017-6413 mod_auth_openidc: a client sets the headers that identify the user',
-      'Authorization: Bearer x',
-    ],
+    ['CVE-2025-64484 oauth2-proxy: X_Forwarded_User bypasses removal', 'X_Forwarded_User: admin'],
+    ['GHSA-5m6w-wvh7-57vm Traefik: X_Forwarded_Proto bypasses removal', 'X_Forwarded_Proto: https'],
+    ['GHSA-x677-9fxg-v5c5 Traefik: dots in a name bypass removal', 'X.Forwarded_For: 10.0.0.1'],
+    ['CVE-2026-35051 Traefik: X-Forwarded-Prefix is forwarded', 'X-Forwarded-Prefix: /admin'],
+    ['CVE-2017-6413 mod_auth_openidc: a client sets the identity headers', 'Authorization: Bearer x'],
   ];
 
   test.each(cases)('%s', async (_flaw, field) => {
@@ -74,7 +68,7 @@ describe('headers that identify a client', () => {
     expect(headers.authorization).toBe('Bearer a-living-token');
   });
 
-  test('CVE-2026-16732 fastify: behind a trusted hop the client chooses its address', async () => {
+  test('CVE-2026-16732 fastify: a client behind a trusted hop spoofs its address', async () => {
     testApp.logged.length = 0;
     await headersAtService('X-Forwarded-For: 6.6.6.6, 10.0.0.9');
     expect(testApp.logged.join('')).toMatch(/"client":"10\.0\.0\.9"/);
@@ -82,8 +76,8 @@ describe('headers that identify a client', () => {
   });
 });
 
-describe('headers that name a target', () => {
-  test('CVE-2026-40575 oauth2-proxy: a header names the path that is checked', async () => {
+describe('headers that name a host or path', () => {
+  test('CVE-2026-40575 oauth2-proxy: a header replaces the path that is checked', async () => {
     for (const name of ['X-Forwarded-Uri', 'X-Original-URL', 'X-Rewrite-Url']) {
       const fields = [`${name}: ${API_PATH}`];
       expect(await statusesTo(testApp, { target: '/api/secret', cookie, fields })).toEqual([404]);
@@ -92,13 +86,13 @@ describe('headers that name a target', () => {
     }
   });
 
-  test('CVE-2026-55602 http-proxy-middleware: Host chooses the service', async () => {
+  test('CVE-2026-55602 http-proxy-middleware: Host selects the upstream', async () => {
     const text = requestText({ cookie }).replace('Host: x', 'Host: evillocalhost:3000');
     expect(await statusesTo(testApp, text)).toEqual([200]);
     expect(testApp.serviceRequests[0]?.headers.host).toBe(new URL(testApp.serviceOrigin).host);
   });
 
-  test('CVE-2026-3635 fastify: X-Forwarded-Host and -Proto change the URLs of the app', async () => {
+  test('CVE-2026-3635 fastify: X-Forwarded-Host and -Proto change the app’s URLs', async () => {
     const fields = ['X-Forwarded-Host: hostile.test', 'X-Forwarded-Proto: gopher', 'Forwarded: host=hostile'];
     const response = await send(testApp, { target: '/auth/login', fields });
     expect(response).not.toMatch(/hostile|gopher/);
@@ -107,13 +101,13 @@ describe('headers that name a target', () => {
 });
 
 describe('a request without a session', () => {
-  test('CVE-2025-29927 Next.js: an internal header skips the check of the session', async () => {
+  test('CVE-2025-29927 Next.js: an internal header bypasses the session check', async () => {
     const fields = ['x-middleware-subrequest: middleware:middleware', 'Authorization: Bearer a-living-token'];
     expect(await statusesTo(testApp, { fields })).toEqual([401]);
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('CVE-2026-34457 oauth2-proxy: the user agent of a health check skips sign-in', async () => {
+  test('CVE-2026-34457 oauth2-proxy: a health-check User-Agent bypasses sign-in', async () => {
     for (const agent of ['GoogleHC/1.0', 'kube-probe/1.30', 'ELB-HealthChecker/2.0'])
       expect(await statusesTo(testApp, { fields: [`User-Agent: ${agent}`] })).toEqual([401]);
     expect(testApp.serviceRequests).toEqual([]);

@@ -6,7 +6,7 @@ import { Browser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { useTestApp } from '../support/fixtures.ts';
 
-/** Part of each hostile value, and of nothing else. */
+/** Occurs in every hostile value and nowhere else. */
 const MARK = 'hst7q';
 const MARKUP = `"><script>${MARK}</script>`;
 const INSIDE = '/workspaces/workspace5733149';
@@ -17,10 +17,10 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** Hostile values of a parameter, percent-encoded where HTTP needs it. */
+/** Hostile parameter values, percent-encoded where HTTP requires it. */
 const VALUES: Readonly<Record<string, string>> = {
   markup: encodeURIComponent(MARKUP),
-  'markup without an encoding': MARKUP,
+  'unencoded markup': MARKUP,
   'the end of an attribute': `'%20onmouseover='${MARK}'%20x='`,
   'a URL that runs a script': `javascript:${MARK}//`,
   'another site': `//${MARK}.example/`,
@@ -28,7 +28,7 @@ const VALUES: Readonly<Record<string, string>> = {
   'a path to a parent folder': `../../${MARK}`,
   'the end of a header': `x%0D%0Aset-cookie:%20${MARK}=1`,
   'control characters': `%00%01%1B${MARK}%7F`,
-  'half a character': `%ED%A0%80${MARK}`,
+  'a lone surrogate': `%ED%A0%80${MARK}`,
   'an incomplete encoding': `${MARK}%E0%A4%A`,
   'a stray percent sign': `${MARK}%`,
   'ten thousand characters': MARK.repeat(2_000),
@@ -38,7 +38,7 @@ const NAMES = ['limit', 'page', 'find', 'from', 'back', 'next', 'return_to', 'st
 const QUERIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(VALUES).flatMap(([name, value]) =>
-      // A head has room for one value of ten thousand characters.
+      // A head has room for only one value of ten thousand characters.
       value.length < 1_000
         ? [[name, NAMES.map((each) => `${each}=${value}`).join('&')]]
         : ['find', 'back', 'return_to'].map((each) => [`${name} in ${each}`, `${each}=${value}`]),
@@ -48,7 +48,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   lists: NAMES.map((each) => `${each}[]=${MARK}&${each}[1]=2`).join('&'),
   objects: NAMES.map((each) => `${each}[${MARK}]=1&${each}[toString]=1`).join('&'),
   prototypes: `__proto__[${MARK}]=1&constructor[prototype][${MARK}]=1&__proto__=${MARK}&limit[__proto__][${MARK}]=1`,
-  'names alone': `${MARK}&${NAMES.join('&')}&=&&=${MARK}`,
+  'names without values': `${MARK}&${NAMES.join('&')}&=&&=${MARK}`,
   'a query in a query': `?find=${MARKUP}?limit=1`,
 };
 
@@ -79,7 +79,7 @@ async function send(path: string, headers: Readonly<Record<string, string>> = { 
   return { status: res.statusCode ?? 0, headers: res.headers, body: await text(res) };
 }
 
-/** Finds a hostile value in a header or in markup, a missing security header, and a 5xx. */
+/** Finds hostile values in headers or markup, missing security headers, and a 5xx. */
 function faultsOf({ status, headers, body }: Response): string[] {
   const { location = '', ...others } = headers;
   const isOurs =
@@ -101,16 +101,13 @@ function faultsOf({ status, headers, body }: Response): string[] {
 
 const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
-describe.each(ROUTES)('the query of %s', (route) => {
-  test.each(Object.entries(QUERIES))(
-    'may be hostile (%s): no page and no log repeats it',
-    async (_name, query) => {
-      for (const headers of [{ cookie }, {}])
-        expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);
-      await eventually(async () => testApp.logged.length > 0); // a line follows the end of the response
-      expect(marked()).toEqual([]);
-    },
-  );
+describe.each(ROUTES)('a hostile query to %s', (route) => {
+  test.each(Object.entries(QUERIES))('appears in no page and no log line: %s', async (_name, query) => {
+    for (const headers of [{ cookie }, {}])
+      expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);
+    await eventually(async () => testApp.logged.length > 0); // the log line follows the response
+    expect(marked()).toEqual([]);
+  });
 });
 
 test('the page shows a search term as text', async () => {
@@ -153,7 +150,7 @@ test.each([
   ['cookie', `cloakroom="${MARKUP}"; cloakroom=s%3A${MARK}.${MARK}; __proto__=${MARK}; =; ;;`],
   ['range', `bytes=${MARK}-`],
   ['if-none-match', MARKUP],
-])('no response and no log repeats the header %s: %s', async (name, value) => {
+])('no response and no log line repeats the header %s: %s', async (name, value) => {
   for (const target of ['/', '/workspaces', '/nowhere', '/auth/session', '/assets/cloakroom.css']) {
     const response = await send(target, { cookie, [name]: value });
     expect(faultsOf(response)).toEqual([]);
@@ -170,8 +167,8 @@ test('the response to a malformed Host does not repeat it', async () => {
   expect(marked()).toEqual([]);
 });
 
-describe('the service’s response to a sign-in', () => {
-  /** Begins a sign-in, and opens its callback with a hostile response of the service. */
+describe('a hostile authorization response', () => {
+  /** Starts a sign-in and opens its callback with this query. */
   async function openCallback(query: string, returnTo = '/workspaces') {
     const browser = new Browser();
     const login = await browser.fetch(
@@ -190,7 +187,7 @@ describe('the service’s response to a sign-in', () => {
     ['error_uri', `error=server_error&error_uri=${encodeURIComponent(`javascript:${MARK}`)}`],
     ['code', `code=${encodeURIComponent(MARKUP)}`],
     ['iss', `code=x&iss=${encodeURIComponent(MARKUP)}`],
-  ])('appears without its %s on the page and in the log', async (_name, query) => {
+  ])('shows its %s neither on the page nor in the log', async (_name, query) => {
     const { status, ...response } = await openCallback(query);
     expect(status).toBe(502);
     expect(faultsOf({ status: 0, ...response })).toEqual([]);
@@ -198,7 +195,7 @@ describe('the service’s response to a sign-in', () => {
     expect(marked()).toEqual([]);
   });
 
-  test('that access was denied links to the page where the sign-in began, as text', async () => {
+  test('with access_denied gets a page whose link back is escaped', async () => {
     const response = await openCallback('error=access_denied', `/workspaces?find=${MARKUP}`);
     expect(response.status).toBe(403);
     expect(faultsOf(response)).toEqual([]);

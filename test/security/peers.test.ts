@@ -14,7 +14,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** The service responds with the token of a request. The token endpoint makes tokens from refresh tokens. */
+/** Makes the service echo the token of each request, and the token endpoint name tokens after refresh tokens. */
 function echoTokens(refuses: (token: string) => boolean = () => false): void {
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/oauth2/token') === true)
@@ -33,7 +33,7 @@ function echoTokens(refuses: (token: string) => boolean = () => false): void {
 const USERS = Array.from({ length: 20 }, (_, at) => `user-${at}`);
 const OWN_TOKENS = USERS.map((name) => `Bearer new-${name}`);
 
-/** Sends a request of each user at once. Returns the responses. */
+/** Sends one request for each user, all at once. Returns the responses. */
 async function requestAtOnce(grant: { readonly expiresAt?: number }): Promise<string[]> {
   const requests = USERS.map(async (name) => {
     const tokens = { accessToken: `old-${name}`, refreshToken: name };
@@ -43,7 +43,7 @@ async function requestAtOnce(grant: { readonly expiresAt?: number }): Promise<st
   return Promise.all(requests);
 }
 
-test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site sends requests with the user’s token', async () => {
+test('GHSA-4j63-5v5f-xcc4 Duende.BFF: cross-site requests carry the user’s token', async () => {
   const { cookie } = await testApp.createSession();
   for (const hostile of [
     'Sec-Fetch-Site: cross-site',
@@ -59,7 +59,7 @@ test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site sends requests with
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie reaches the service', async () => {
+test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: session cookies are forwarded', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
   const { cookie } = await testApp.createSession();
   const fields = ['Cookie2: $Version=1', 'COOKIE: other=1'];
@@ -68,7 +68,7 @@ test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie reaches the service', a
   expect(testApp.serviceRequests[0]?.headers.cookie).toBeUndefined();
 });
 
-test('CVE-2026-34454 oauth2-proxy: sign-out writes the head before it clears the cookie', async () => {
+test('CVE-2026-34454 oauth2-proxy: sign-out leaves the cookie', async () => {
   const { cookie } = await testApp.createSession();
   const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
@@ -80,7 +80,7 @@ test('CVE-2026-34454 oauth2-proxy: sign-out writes the head before it clears the
   expect(await status.json()).toEqual({ signedIn: false });
 });
 
-test('CVE-2025-48947 nextjs-auth0: a page that a cache may store sets the session cookie', async () => {
+test('CVE-2025-48947 nextjs-auth0: a cacheable page sets the session cookie', async () => {
   await using rotated = await startTestApp({ SESSION_KEYS: KEYS.join() });
   await using before = await startTestApp({ SESSION_KEYS: KEYS[1] });
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
@@ -99,25 +99,25 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may store sets the sessio
   }
 });
 
-test('CVE-2025-67490 nextjs-auth0: users who need a token at the same time get the same one', async () => {
+test('CVE-2025-67490 nextjs-auth0: concurrent users get one token', async () => {
   echoTokens();
   expect(await requestAtOnce({ expiresAt: 0 })).toEqual(OWN_TOKENS);
   expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
-test('CVE-2026-40155 nextjs-auth0: a request that is repeated gets the token of another user', async () => {
+test('CVE-2026-40155 nextjs-auth0: a retry uses another user’s token', async () => {
   echoTokens((token) => token.startsWith('Bearer old-'));
   expect(await requestAtOnce({})).toEqual(OWN_TOKENS);
   expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
-test('CVE-2024-24814 mod_auth_openidc: a cookie says how many parts it has', async () => {
+test('CVE-2024-24814 mod_auth_openidc: a cookie sets its chunk count', async () => {
   const { name } = testApp.services.cookie;
   const cookies = [`${name}_chunks=99999999`, `${name}=99999999`, `${name}.0=x`, `${name}=s:`].join('; ');
   expect(await send(testApp, { cookie: cookies })).toMatch(/^HTTP\/1\.1 401 [^]*"sign_in_required"/);
 });
 
-test('CVE-2025-31492 mod_auth_openidc: protected content follows the redirect to sign-in', async () => {
+test('CVE-2025-31492 mod_auth_openidc: protected content follows the sign-in redirect', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('protected'));
   const requests: [method: string, target: string][] = [
     ['GET', '/workspaces'],
@@ -135,7 +135,7 @@ test('CVE-2025-31492 mod_auth_openidc: protected content follows the redirect to
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('CVE-2025-3891 mod_auth_openidc: an empty POST without a session ends the process', async () => {
+test('CVE-2025-3891 mod_auth_openidc: an empty POST crashes the process', async () => {
   const pages = ['/', '/auth/login', '/auth/callback', '/auth/logout', '/workspaces', '/console'];
   for (const target of [...pages, API_PATH]) {
     for (const fields of [['Content-Length: 0'], [], ['Content-Type: application/x-www-form-urlencoded']]) {
@@ -146,7 +146,7 @@ test('CVE-2025-3891 mod_auth_openidc: an empty POST without a session ends the p
   expect((await fetch(`${testApp.origin}/healthz`)).status).toBe(200);
 });
 
-test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spelling and forwarded by another', async () => {
+test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed and forwarded differently', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('reached'));
   const { cookie } = await testApp.createSession();
   for (const target of [
@@ -160,7 +160,7 @@ test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spe
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('fastify-reply-from#481 @fastify/reply-from: after an early response the rest of the body is read as a request', async () => {
+test('fastify-reply-from#481 @fastify/reply-from: a body after an early response becomes a request', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('early'));
   const { cookie } = await testApp.createSession();
   const client = await openConnection(testApp.config.port);

@@ -6,7 +6,7 @@ import { send, statusesOf } from './request-text.ts';
 
 const testApp = useTestApp();
 
-/** Signs in with a `return_to` of the query, encoded. Returns the location that the callback redirects to. */
+/** Signs in with a percent-encoded `return_to`. Returns the `Location` of the callback’s redirect. */
 async function locationAfterSignIn(returnTo: string): Promise<string | null> {
   const browser = new Browser();
   const signInPage = await browser.open(`${testApp.origin}/auth/login?return_to=${returnTo}`);
@@ -17,33 +17,33 @@ async function locationAfterSignIn(returnTo: string): Promise<string | null> {
   return last.get('location');
 }
 
-describe('a return_to of another site is replaced by the list of workspaces', () => {
+describe('a return_to on another site becomes the list of workspaces', () => {
   const cases: [flaw: string, returnTo: string][] = [
-    ['CVE-2017-1000070 bitly/oauth2_proxy: a URL of another site', 'https://hostile.test/'],
-    ['CVE-2020-5233 oauth2_proxy: a URL without its scheme', '//hostile.test/'],
-    ['CVE-2020-11053 oauth2-proxy: white space between two slashes', '/%0a/hostile.test/'],
-    ['CVE-2020-4037 oauth2-proxy: dots between two slashes', '/.//hostile.test/'],
-    ['CVE-2019-14857 mod_auth_openidc: three slashes', '///hostile.test/logout.html'],
-    ['CVE-2019-20479 mod_auth_openidc: a slash and a backslash', '/%5chostile.test/logout.html'],
-    ['CVE-2022-23527 mod_auth_openidc: a slash and a tab', '/%09/hostile.test/'],
-    ['CVE-2019-3877 mod_auth_mellon: backslashes for slashes', '%5c%5chostile.test/'],
-    ['CVE-2019-13038 mod_auth_mellon: a scheme without slashes', 'http:hostile.test'],
-    ['mod_auth_openidc#68 mod_auth_openidc: a line break adds headers', '/a%0d%0aSet-Cookie:%20hostile=1'],
-    ['CVE-2024-29041 Express: a malformed URL is read in two ways', 'http://hostile.test%5c@localhost/'],
+    ['CVE-2017-1000070 bitly/oauth2_proxy: open redirect (absolute URL)', 'https://hostile.test/'],
+    ['CVE-2020-5233 oauth2_proxy: open redirect (scheme-relative URL)', '//hostile.test/'],
+    ['CVE-2020-11053 oauth2-proxy: open redirect (whitespace between slashes)', '/%0a/hostile.test/'],
+    ['CVE-2020-4037 oauth2-proxy: open redirect (dots between slashes)', '/.//hostile.test/'],
+    ['CVE-2019-14857 mod_auth_openidc: open redirect (three slashes)', '///hostile.test/logout.html'],
+    ['CVE-2019-20479 mod_auth_openidc: open redirect (slash, backslash)', '/%5chostile.test/logout.html'],
+    ['CVE-2022-23527 mod_auth_openidc: open redirect (slash, tab)', '/%09/hostile.test/'],
+    ['CVE-2019-3877 mod_auth_mellon: open redirect (backslashes)', '%5c%5chostile.test/'],
+    ['CVE-2019-13038 mod_auth_mellon: open redirect (scheme, no slashes)', 'http:hostile.test'],
+    ['mod_auth_openidc#68 mod_auth_openidc: a line break injects headers', '/a%0d%0aSet-Cookie:%20hostile=1'],
+    ['CVE-2024-29041 Express: open redirect (malformed URL)', 'http://hostile.test%5c@localhost/'],
   ];
 
   test.each(cases)('%s', async (_flaw, returnTo) => {
     expect(await locationAfterSignIn(returnTo)).toBe('/workspaces');
   });
 
-  test('CVE-2021-21291 oauth2-proxy: a host that ends or begins like ours', async () => {
+  test('CVE-2021-21291 oauth2-proxy: open redirect (similar host)', async () => {
     const { host } = new URL(testApp.origin);
     const { origin } = testApp;
     for (const hostile of [`http://hostile${host}/`, `${origin}.hostile.test/`, `${origin}@hostile.test/`])
       expect(await locationAfterSignIn(encodeURIComponent(hostile))).toBe('/workspaces');
   });
 
-  test('mod_auth_openidc#672 mod_auth_openidc: a backslash between a foreign host and ours', async () => {
+  test('mod_auth_openidc#672 mod_auth_openidc: open redirect (backslash in host)', async () => {
     const { host } = new URL(testApp.origin);
     expect(await locationAfterSignIn(encodeURIComponent(`http://hostile.test\\.${host}/`))).toBe(
       '/workspaces',
@@ -51,20 +51,20 @@ describe('a return_to of another site is replaced by the list of workspaces', ()
   });
 });
 
-test('GHSA-7p99-3798-f85c express-openid-connect: the requested path becomes a URL of another site', async () => {
+test('GHSA-7p99-3798-f85c express-openid-connect: open redirect (requested path)', async () => {
   for (const target of ['//hostile.test/workspaces', '/workspaces//hostile.test', '/%5c/hostile.test/']) {
     const response = await send(testApp, { target });
     expect(response).not.toMatch(/\r\nlocation: (?!\/auth\/login\?return_to=%2Fworkspaces)/i);
   }
 });
 
-test('CVE-2024-43796 Express: the page of a redirect runs markup of its URL', async () => {
+test('CVE-2024-43796 Express: XSS in the redirect page', async () => {
   const response = await send(testApp, { target: '/workspaces?x="><script>alert(1)</script>' });
   expect(statusesOf(response)).toEqual([303]);
   expect(response).not.toContain('<script>');
 });
 
-test('CVE-2024-43800 serve-static: the page of a redirect to a folder runs markup of its URL', async () => {
+test('CVE-2024-43800 serve-static: XSS in the folder redirect page', async () => {
   const response = await send(testApp, { target: '/assets/..%2f<script>alert(1)</script>' });
   expect(statusesOf(response)[0]).toBeGreaterThanOrEqual(400);
   expect(response).not.toContain('<script>');

@@ -2,8 +2,8 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { useTestApp } from '../support/fixtures.ts';
 import { statusesTo, type RequestText } from './request-text.ts';
 
-// undici's Pool loses a connection with each request that it finds invalid (7.30). undici has to accept each request that
-// Node's parser accepts, or a client could use up all connections.
+// undici's Pool (7.30) loses a connection with each request that it rejects as invalid. A client could exhaust the pool if undici
+// rejected a request that Node's parser accepts.
 
 let cookie: string;
 const testApp = useTestApp({ SERVICE_CONNECTIONS: '1' });
@@ -23,8 +23,8 @@ const BYTES = Array.from({ length: 256 }, (_, code) => String.fromCodePoint(code
 
 describe('each byte that Node accepts reaches the service', () => {
   const places: [where: string, toText: (byte: string) => RequestText][] = [
-    ['a field’s name', (byte) => ({ fields: [`x${byte}y: 1`] })],
-    ['a field’s value', (byte) => ({ fields: [`X-Y: a${byte}b`] })],
+    ['a field name', (byte) => ({ fields: [`x${byte}y: 1`] })],
+    ['a field value', (byte) => ({ fields: [`X-Y: a${byte}b`] })],
     ['the path', (byte) => ({ target: `/api/public/v1/a${byte}b` })],
     ['the query', (byte) => ({ target: `/api/public/v1/a?b${byte}c` })],
   ];
@@ -43,17 +43,17 @@ describe('each byte that Node accepts reaches the service', () => {
 describe('undici accepts', () => {
   const heads: [what: string, method: string, fields: string[], rest: string][] = [
     ['a GET with an empty body', 'GET', ['Content-Length: 0'], ''],
-    ['a length with leading zeros', 'POST', ['Content-Length: 0002'], 'ab'],
+    ['a Content-Length with leading zeros', 'POST', ['Content-Length: 0002'], 'ab'],
     ['Keep-Alive', 'GET', ['Keep-Alive: timeout=5, max=9'], ''],
     ['TE', 'GET', ['TE: trailers'], ''],
     ['Upgrade', 'GET', ['Upgrade: h2c'], ''],
     ['Expect', 'POST', ['Expect: 100-continue', 'Content-Length: 2'], 'ab'],
-    ['a QUERY', 'QUERY', ['Content-Length: 2'], 'ab'],
-    ['a name like a hop-by-hop header’s', 'GET', ['Keep_Alive: 1', 'Transfer.Encoding: x'], ''],
+    ['a QUERY request', 'QUERY', ['Content-Length: 2'], 'ab'],
+    ['names that resemble hop-by-hop headers', 'GET', ['Keep_Alive: 1', 'Transfer.Encoding: x'], ''],
   ];
 
   test.each(heads)('%s', async (_what, method, fields, rest) => {
-    const accepted = method === 'QUERY' ? [200, 400] : [200]; // Node 20 refuses QUERY
+    const accepted = method === 'QUERY' ? [200, 400] : [200]; // Node 20 rejects QUERY
     expect(accepted).toContain(await statusOf({ method, fields, rest }));
     expect(await statusOf({})).toBe(200);
   });

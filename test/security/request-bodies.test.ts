@@ -24,7 +24,7 @@ async function post(contentType: string, body: string, ...others: string[]): Pro
   return send(testApp, { method: 'POST', cookie, fields, rest: body });
 }
 
-describe('the gateway forwards a body byte for byte, and does not parse it', () => {
+describe('the gateway forwards a body byte for byte without parsing it', () => {
   const multipart =
     '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b\r\n\r\nrole=admin\r\n--b--\r\n';
   const INJECTED = Buffer.from('a/b\u010d\u010aX-New: 1').toString('latin1');
@@ -32,7 +32,7 @@ describe('the gateway forwards a body byte for byte, and does not parse it', () 
   const FORM = 'multipart/form-data; boundary=b';
   const cases: [flaw: string, contentType: string, body: string][] = [
     [
-      'CVE-2023-51701 @fastify/reply-from: a part of its type makes a body JSON',
+      'CVE-2023-51701 @fastify/reply-from: a malformed Content-Type makes a body JSON',
       `${JSON_TYPE};a`,
       '{"a":1,}',
     ],
@@ -41,14 +41,10 @@ describe('the gateway forwards a body byte for byte, and does not parse it', () 
       `${FORM}; x="application/json"`,
       multipart,
     ],
-    [
-      'CVE-2025-32997 http-proxy-middleware: a body that failed to parse is written again',
-      JSON_TYPE,
-      '{"a":',
-    ],
-    ['CVE-2026-55603 http-proxy-middleware: line breaks in a body make new fields', FORM, multipart],
-    ['CVE-2026-25223 fastify: a tab in the type of a body skips a check', `${JSON_TYPE}\ta`, '{"a":1}'],
-    ['CVE-2022-35948 undici: the type of a body becomes line breaks and new fields', INJECTED, 'body'],
+    ['CVE-2025-32997 http-proxy-middleware: an unparsable body is rewritten', JSON_TYPE, '{"a":'],
+    ['CVE-2026-55603 http-proxy-middleware: line breaks in a body inject fields', FORM, multipart],
+    ['CVE-2026-25223 fastify: a tab in Content-Type bypasses validation', `${JSON_TYPE}\ta`, '{"a":1}'],
+    ['CVE-2022-35948 undici: CRLF injection through Content-Type', INJECTED, 'body'],
   ];
 
   test.each(cases)('%s', async (_flaw, contentType, body) => {
@@ -60,14 +56,14 @@ describe('the gateway forwards a body byte for byte, and does not parse it', () 
   });
 });
 
-test('CVE-2022-31150 undici: a field becomes line breaks and new fields', async () => {
+test('CVE-2022-31150 undici: CRLF injection through any field', async () => {
   const value = Buffer.from('a\u010d\u010aX-New: 1').toString('latin1');
   expect(statusesOf(await post('a/b', 'body', `X-Old: ${value}`))).toEqual([200]);
   expect(testApp.serviceRequests[0]?.headers['x-old']).toBe(value);
   expect(testApp.serviceRequests[0]?.headers['x-new']).toBeUndefined();
 });
 
-test('CVE-2024-24791 Go net/http: after a refused Expect the body is read as a request', async () => {
+test('CVE-2024-24791 Go net/http: a body after a refused Expect becomes a request', async () => {
   testApp.intercept = (_req, res) => Boolean(res.writeHead(417).end());
   expect(await post('a/b', 'GET /smuggled HTTP/1.1\r\n\r\n', 'Expect: 100-continue')).toMatch(/ 417 /);
   expect(testApp.serviceRequests[0]?.headers['expect']).toBeUndefined();
@@ -76,7 +72,7 @@ test('CVE-2024-24791 Go net/http: after a refused Expect the body is read as a r
   expect(testApp.serviceRequests).toHaveLength(2);
 });
 
-test('GHSA-6x33-pw7p-hmpq http-proxy: a service that closes during a long body ends the process', async () => {
+test('GHSA-6x33-pw7p-hmpq http-proxy: an upstream disconnect during upload crashes', async () => {
   testApp.intercept = (req) => Boolean(req.socket.destroy());
   expect(statusesOf(await post('a/b', 'a'.repeat(60_000)))).toEqual([502]);
   expect(await statusesTo(testApp, { target: '/healthz' })).toEqual([200]);

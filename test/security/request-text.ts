@@ -8,7 +8,7 @@ export interface RequestText {
   readonly cookie?: string;
   /** Further lines of the head, byte for byte. */
   readonly fields?: readonly string[];
-  /** The bytes behind the head. */
+  /** The bytes after the head. */
   readonly rest?: string;
 }
 
@@ -27,7 +27,7 @@ export function requestText({
   return `${lines.join('\r\n')}\r\n\r\n${rest}`;
 }
 
-/** Sends a request as Latin-1 over a connection of its own. Returns all that comes back. */
+/** Sends a request as Latin-1 over its own connection. Returns everything received. */
 export async function send(testApp: TestApp, request: RequestText | string): Promise<string> {
   const text = typeof request === 'string' ? request : requestText(request);
   return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');

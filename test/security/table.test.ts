@@ -3,30 +3,33 @@ import { expect, test } from '@jest/globals';
 
 const here = new URL('./', import.meta.url);
 
-/** `file: id project: what happened`, of each test that is named after a flaw. */
+const ID = String.raw`(?:CVE-\d+-\d+|GHSA-[\w-]+|[\w-]+#\d+)`;
+
+/** Returns `file: id project: what happened` for each test that is named after a vulnerability. */
 function tested(): string[] {
   const files = readdirSync(here).filter((name) => name.endsWith('.test.ts'));
   return files.flatMap((file) => {
     const source = readFileSync(new URL(file, here), 'utf8');
-    const names = source.matchAll(/'((?:CVE-\d+-\d+|GHSA-[\w-]+|[\w-]+#\d+) [^'\n]+: [^'\n]+)'/g);
+    const names = source.matchAll(new RegExp(String.raw`'(${ID} [^'\n]+: [^'\n]+)'`, 'g'));
     return [...names].map(([, name]) => `${file}: ${name}`);
   });
 }
 
-/** The same, of each row of the table. */
+/** Returns the same for each entry of the document. Its section names the test file. */
 function listed(): string[] {
-  const text = readFileSync(new URL('../../docs/flaws.md', here), 'utf8');
-  const rows = text.matchAll(
-    /^\| ((?:CVE|GHSA)-[\w-]+|[\w-]+#\d+) +\| (.+) \| .+ \| `(.+\.test\.ts)` +\|$/gm,
-  );
-  return [...rows].map(([, id, flaw = '', file]) => `${file}: ${id} ${flaw.trim().replaceAll('\\', '')}`);
+  const text = readFileSync(new URL('../../docs/peer-vulnerabilities.md', here), 'utf8');
+  return text.split('\n## ').flatMap((section) => {
+    const [, file] = /^`test\/security\/(.+\.test\.ts)`$/m.exec(section) ?? [];
+    const entries = section.matchAll(new RegExp(`^- (${ID} .+: .+)$`, 'gm'));
+    return [...entries].map(([, entry = '']) => `${file}: ${entry.replaceAll('\\', '')}`);
+  });
 }
 
-test('docs/flaws.md lists each flaw that has a test, in its own words, and no other', () => {
+test('docs/peer-vulnerabilities.md lists exactly the vulnerabilities that have a test, in the same words', () => {
   expect(listed().toSorted()).toEqual(tested().toSorted());
 });
 
-test('no flaw is tested twice', () => {
+test('each vulnerability has one test', () => {
   const ids = tested().map((name) => name.split(' ')[1]);
   expect(ids).toHaveLength(new Set(ids).size);
   expect(ids.length).toBeGreaterThan(40);

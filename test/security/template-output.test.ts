@@ -77,10 +77,10 @@ test.each([
 const UNESCAPED =
   /autoEscape:\s*(?!true)\w+|escapeFunction|renderString|\bcompile\(|['"`]\s*<(?:!doctype|\/?(?:a|b|body|div|h\d|html|img|li|p|script|span|style|t[dhr]|ul)\b)/i;
 
-/** Code that UNESCAPED matches, but that is safe: it compiles files of `views` alone. */
+/** Safe code that UNESCAPED matches. It compiles only the files in `views`. */
 const COMPILES_FILES = "eta.compile(readFileSync(filepath, 'utf8')";
 
-test('no source file switches escaping off, compiles text as a template or writes markup', async () => {
+test('no source file disables escaping, compiles text as a template or writes markup', async () => {
   for (const { name, text } of await filesBelow('src', '.ts')) {
     const rest = name === 'http/templates.ts' ? text.replace(COMPILES_FILES, '') : text;
     expect({ name, found: UNESCAPED.exec(rest)?.[0] }).toEqual({ name, found: undefined });
@@ -90,12 +90,12 @@ test('no source file switches escaping off, compiles text as a template or write
 const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
-/** Code that TO_MARKUP matches, but that is safe: it reads our own pages into a document that runs no script. */
+/** Safe code that TO_MARKUP matches. It parses our own pages into a document that runs no scripts. */
 const READS_PAGES = new Map([
   ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
 ]);
 
-test('no page script makes markup or code from text', async () => {
+test('no page script creates markup or code from text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {
     const rest = text.replace(READS_PAGES.get(name) ?? '', '');
     expect({ name, found: TO_MARKUP.exec(rest)?.[0] }).toEqual({ name, found: undefined });
@@ -107,26 +107,26 @@ test.each([
   'document.write(name)',
   "setTimeout('go()', 1)",
   "row.setAttribute('onclick', name)",
-])('a page script that makes markup or code from text is refused: %s', (script) => {
+])('a page script that creates markup or code from text is refused: %s', (script) => {
   expect(script).toMatch(TO_MARKUP);
 });
 
-/** Finds raw prints, inline scripts and styles, and files of other origins in a template. */
+/** Finds unescaped output, inline scripts and styles, and files from other origins in a template. */
 function templateFaults(name: string, template: string): string[] {
   return [...rawFaults(name, template), ...inlineFaults(template)];
 }
 
 const TAG = /<%[-_]?\s*([~=]?)(.*?)[-_]?%>/gs;
-/** Text outside of a call. A parenthesis in quotes is text. */
+/** Text outside a call. A quoted parenthesis is text. */
 const PLAIN = String.raw`[^()'"\x60]|'[^']*'|"[^"]*"`;
 const CALL = String.raw`\((?:${PLAIN})*\)`;
-/** One call and nothing behind it. Its arguments, and theirs, may be calls. */
+/** A single call with nothing after it. Its arguments may be calls, whose arguments may be calls too. */
 const INCLUDE = new RegExp(String.raw`^include\((?:${PLAIN}|\((?:${PLAIN}|${CALL})*\))*\)$`);
-/** Functions of Eta that print without escaping, or that give a layout another body than the page. */
+/** Functions of Eta that print without escaping, or that replace the body of a layout. */
 const PAST_ESCAPING =
   /\b(?:__eta|output|capture|block)\b|\blayout\([^]*(?:\bbody\b|\.\.\.|,\s*it\s*\))|\binclude\(\s*\S*layout\b/;
 
-/** Only another template may be printed raw (`<%~`), and in the layout the page. */
+/** Allows unescaped output (`<%~`) only of another template and, in the layout, of the page. */
 function rawFaults(name: string, template: string): string[] {
   return [...template.matchAll(TAG)].flatMap(([, kind, code = '']) => {
     const text = code.trim();
@@ -136,7 +136,7 @@ function rawFaults(name: string, template: string): string[] {
   });
 }
 
-/** The URL of our own file, whose name the template contains. */
+/** The URL of one of our own files, with its name spelled out in the template. */
 const ASSET = /<%= it\.asset\('[\w/-]+\.\w+'\) %>/g;
 const [OWN, PRINTED] = ['\uE000', '\uE001'];
 /** The content security policy blocks most of these as well. */
@@ -153,7 +153,7 @@ const INLINE = [
     'gi',
   ),
   /\/assets\//g, // names a file without its version
-  // A printed value in quotes can only be text. Elsewhere in a tag it could be an attribute, or the tag.
+  // In quotes, a printed value is text. Elsewhere in a tag it could become an attribute or the tag name.
   new RegExp(`</?(?:[a-z](?:[^"'>]|"[^"]*"|'[^']*')*)?${PRINTED}`, 'gi'),
 ];
 

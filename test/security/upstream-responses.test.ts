@@ -12,7 +12,7 @@ import { startTestApp } from '../support/test-app.ts';
 import { requestText, send, statusesOf } from './request-text.ts';
 
 const service = useFixture(startRawService);
-// With one connection, the next request uses the connection that carried the attack.
+// There is only one connection, so the next request uses the one that was attacked.
 const testApp = useFixture(async () =>
   startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' }),
 );
@@ -20,7 +20,7 @@ beforeEach(() => {
   service.requests.length = 0;
 });
 
-/** Sends a request of a new session. Returns the bytes of the response. */
+/** Sends a request in a new session. Returns the bytes of the response. */
 async function responseTo(name: string, method = 'GET'): Promise<string> {
   const { cookie } = await testApp.createSession();
   return send(testApp, { method, target: `/api/public/v1/${name}`, cookie });
@@ -31,13 +31,13 @@ const nameOf = ({ start }: RawRequest) => /\/v1\/(\S*) /.exec(start)?.[1] ?? '';
 
 const respondByName: RawService['answer'] = (request) => ok(`for ${nameOf(request)}`);
 
-/** Lets the service respond to the request named `a` with these bytes, and to each other one by its name. */
+/** Makes the service respond with these bytes to the request named `a`, and to any other by its name. */
 function respondToFirstWith(bytes: string | Buffer): void {
   service.answer = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
 }
 
 describe('an unexpected second response reaches no client', () => {
-  test('CVE-2026-6733 undici: a second response arrives while the connection is idle', async () => {
+  test('CVE-2026-6733 undici: an idle connection accepts a response', async () => {
     let tampered = Promise.resolve<unknown>(undefined);
     service.answer = (request, socket) => {
       if (nameOf(request) === 'a') {
@@ -47,12 +47,12 @@ describe('an unexpected second response reaches no client', () => {
       return respondByName(request, socket);
     };
     expect(await responseTo('a')).toMatch(/for a$/);
-    await tampered; // the gateway closes the connection at once, not with the next request
+    await tampered; // the gateway closes the connection at once, not at the next request
     expect(await responseTo('b')).toMatch(/for b$/);
     expect(new Set(service.requests.map(({ connection }) => connection)).size).toBe(2);
   });
 
-  test('CVE-2026-48931 Node.js: a second response arrives with the first one', async () => {
+  test('CVE-2026-48931 Node.js: a second response arrives with the first', async () => {
     const received = createDeferred<() => void>();
     service.answer = (request, socket) => {
       if (nameOf(request) !== 'a') return respondByName(request, socket);
@@ -62,34 +62,34 @@ describe('an unexpected second response reaches no client', () => {
     const first = responseTo('a');
     const respond = await received.promise;
     const others = [responseTo('b'), responseTo('c')];
-    await delay(50); // until they wait for the connection, which is not visible from outside
+    await delay(50); // until both wait for the connection, which nothing shows from outside
     respond();
     expect(await first).toMatch(/for a$/);
     expect((await Promise.all(others)).map((text) => text.slice(-5))).toEqual(['for b', 'for c']);
   });
 
-  test('aiohttp#13656 aiohttp: a second response follows the end of Content-Length', async () => {
+  test('aiohttp#13656 aiohttp: a second response follows the Content-Length', async () => {
     respondToFirstWith('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfor a' + ok('stolen'));
     expect(await responseTo('a')).toMatch(/for a$/);
     expect(await responseTo('b')).toMatch(/for b$/);
   });
 });
 
-describe('an ambiguous response is service_unreachable, and its connection closes', () => {
+describe('an ambiguous response yields service_unreachable and closes its connection', () => {
   const LENGTH = 'Content-Length: 5';
   const cases: [flaw: string, fields: string[], body?: string][] = [
     [
-      'CVE-2019-20445 Netty: Content-Length beside Transfer-Encoding',
+      'CVE-2019-20445 Netty: Content-Length beside Transfer-Encoding is accepted',
       [LENGTH, CHUNKED],
       '5\r\nhello\r\n0\r\n\r\n',
     ],
-    ['CVE-2019-20444 Netty: a field without a colon', ['Content-Length', LENGTH]],
-    ['CVE-2019-16869 Netty: a space before the colon', ['Transfer-Encoding : chunked', LENGTH]],
-    ['CVE-2023-47627 aiohttp: a Content-Length with a sign', ['Content-Length: +5']],
-    ['CVE-2022-37436 Apache httpd: a field that cuts the head short', ['X-A: b\0c', LENGTH]],
-    ['CVE-2023-38709 Apache httpd: a bare LF splits the head', ['X-A: b\nSet-Cookie: a=b', LENGTH]],
-    ['CVE-2024-24795 Apache httpd: a bare CR splits the head', ['X-A: b\rSet-Cookie: a=b', LENGTH]],
-    ['CVE-2023-38039 curl: a head of any size fills the memory', [`X-A: ${'a'.repeat(65_536)}`, LENGTH]],
+    ['CVE-2019-20444 Netty: a field without a colon is accepted', ['Content-Length', LENGTH]],
+    ['CVE-2019-16869 Netty: a space before the colon is accepted', ['Transfer-Encoding : chunked', LENGTH]],
+    ['CVE-2023-47627 aiohttp: a Content-Length with a sign is accepted', ['Content-Length: +5']],
+    ['CVE-2022-37436 Apache httpd: a malformed field truncates the head', ['X-A: b\0c', LENGTH]],
+    ['CVE-2023-38709 Apache httpd: a bare LF splits the response', ['X-A: b\nSet-Cookie: a=b', LENGTH]],
+    ['CVE-2024-24795 Apache httpd: a bare CR splits the response', ['X-A: b\rSet-Cookie: a=b', LENGTH]],
+    ['CVE-2023-38039 curl: large heads exhaust memory', [`X-A: ${'a'.repeat(65_536)}`, LENGTH]],
   ];
 
   test.each(cases)('%s', async (_flaw, fields, body = 'hello') => {
@@ -102,10 +102,10 @@ describe('an ambiguous response is service_unreachable, and its connection close
   });
 });
 
-test('undici#5360 undici: a connection that ends under a paused response ends the process', async () => {
+test('undici#5360 undici: a disconnect during a paused response crashes the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.answer = (request, socket) => {
-    // The gateway holds the 401 until the token endpoint responds, after the end of the connection.
+    // The gateway holds back the 401 until the token endpoint responds. By then the connection has ended.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);
@@ -116,7 +116,7 @@ test('undici#5360 undici: a connection that ends under a paused response ends th
   expect(await responseTo('b')).toMatch(/for b$/);
 });
 
-test('CVE-2019-17567 Apache httpd: after a refused upgrade no request is checked', async () => {
+test('CVE-2019-17567 Apache httpd: requests after a refused upgrade bypass checks', async () => {
   const { cookie } = await testApp.createSession();
   respondToFirstWith(ok('for a'));
   const client = await openConnection(testApp.config.port);
@@ -132,14 +132,14 @@ test('CVE-2019-17567 Apache httpd: after a refused upgrade no request is checked
   expect(service.requests).toHaveLength(1);
 });
 
-test('CVE-2022-0711 HAProxy: a response with Set-Cookie2 never ends', async () => {
+test('CVE-2022-0711 HAProxy: Set-Cookie2 causes an endless loop', async () => {
   respondToFirstWith(ok('for a', 'Set-Cookie: hostile=1', 'Set-Cookie2: hostile=2'));
   const text = await responseTo('a');
   expect(text).toMatch(/for a$/);
   expect(text).not.toContain('hostile');
 });
 
-test('CVE-2026-22036 undici: a long chain of encodings is decoded one by one', async () => {
+test('CVE-2026-22036 undici: long encoding chains are decoded', async () => {
   const chain = Array.from({ length: 1_000 }, () => 'gzip').join(', ');
   respondToFirstWith(ok('for a', `Content-Encoding: ${chain}`));
   const text = await responseTo('a');
@@ -147,13 +147,13 @@ test('CVE-2026-22036 undici: a long chain of encodings is decoded one by one', a
   expect(text).toMatch(/for a$/);
 });
 
-test('CVE-2026-2581 undici: equal requests share one response', async () => {
+test('CVE-2026-2581 undici: identical requests share one response', async () => {
   service.answer = () => ok('for a');
   await Promise.all([responseTo('a'), responseTo('a'), responseTo('a')]);
   expect(service.requests).toHaveLength(3);
 });
 
-test('CVE-2026-13697 undici: a response to one user is stored for another', async () => {
+test('CVE-2026-13697 undici: one user’s response is cached for another', async () => {
   service.answer = () => ok('for a', 'Cache-Control: public, max-age=600, private="x');
   await responseTo('a');
   await responseTo('a');
@@ -163,7 +163,7 @@ test('CVE-2026-13697 undici: a response to one user is stored for another', asyn
 describe('the gateway does not follow a redirect to another host', () => {
   const cases: [flaw: string, method: string, status: number][] = [
     ['CVE-2022-31151 undici: cookies follow a redirect', 'GET', 302],
-    ['CVE-2023-45143 undici: cookies follow a redirect of fetch', 'GET', 307],
+    ['CVE-2023-45143 undici: cookies follow a fetch redirect', 'GET', 307],
     ['CVE-2024-24758 undici: Proxy-Authorization follows a redirect', 'POST', 303],
     ['CVE-2024-30260 undici: Authorization follows a redirect', 'POST', 308],
   ];
