@@ -12,7 +12,7 @@ const testApp = useTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
 let id: string;
 let cookie: string;
 beforeEach(async () => {
-  // The watchdog may have closed a silent connection in the test before, and reconnects in its own time.
+  // The watchdog may have closed the connection in the previous test, and reconnecting takes a moment.
   await eventually(async () => (await app().get('/readyz')).status === 200);
   ({ id, cookie } = await testApp.createSession());
 });
@@ -22,7 +22,7 @@ afterEach(() => {
 
 const app = () => request(testApp.origin);
 
-/** Resolves with the response, which has to come as fast as the contract says. */
+/** Resolves with the response. Fails if it takes 2 s or longer. */
 async function within2Seconds(sent: request.Test): Promise<request.Response> {
   using watch = startStopwatch();
   const response = await sent;
@@ -34,16 +34,16 @@ describe('while Redis hangs', () => {
   beforeEach(() => void process.kill(testApp.privateRedis.pid, 'SIGSTOP'));
   afterEach(() => void process.kill(testApp.privateRedis.pid, 'SIGCONT'));
 
-  test('an API request gets a 503 problem and keeps its cookie', async () => {
+  test('an API request gets a 503 problem and keeps its session cookie', async () => {
     const response = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
     expect(response.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
     expect(response.headers['set-cookie']).toBeUndefined();
     const [, sessionMs] = /^session;dur=([\d.]+)/.exec(response.headers['server-timing'] ?? '') ?? [];
-    expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
+    expect(Number(sessionMs)).toBeGreaterThan(1_400); // the time spent waiting for Redis
   });
 
-  test('the landing page is a 503 page with a link', async () => {
+  test('the landing page responds with a 503 page that offers to try again', async () => {
     const response = await within2Seconds(app().get('/').set({ cookie, accept: 'text/html' }));
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
@@ -52,7 +52,7 @@ describe('while Redis hangs', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  test('extending a session is a 503 problem, and does not claim to be signed out', async () => {
+  test('extending a session gets a 503 problem and does not clear the cookie', async () => {
     const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
     const response = await within2Seconds(app().post('/auth/session').set(headers));
     expect(response.status).toBe(503);
@@ -67,7 +67,7 @@ describe('while Redis hangs', () => {
   });
 });
 
-test('while Redis is full, a sign-out succeeds, and is final', async () => {
+test('while Redis is full, signing out still ends the session', async () => {
   await testApp.redis.config('SET', 'maxmemory', '1');
   const response = await app()
     .post('/auth/logout')
@@ -77,12 +77,12 @@ test('while Redis is full, a sign-out succeeds, and is final', async () => {
   expect(await testApp.services.store.read(id)).toBeNull();
 });
 
-test('a sign-in that finds Redis full at its end is a 503 page, and keeps the old session', async () => {
+test('a sign-in that fails because Redis is full gets a 503 page and keeps the previous session', async () => {
   const { browser } = await testApp.signIn();
   const before = await browser.cookie(testApp.origin, 'cloakroom');
   const consent = await browser.open(`${testApp.origin}/auth/login`);
   const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
-  // Full only once the sign-in was consumed and the code exchanged: the local service shares this Redis.
+  // Fill Redis only during the token request. The local service shares this Redis and needs it until then.
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') !== true) return false;
     void testApp.redis

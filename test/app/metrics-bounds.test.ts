@@ -11,22 +11,22 @@ import { startSignIn, startTestApp } from '../support/test-app.ts';
 
 const metrics = useFixture(startMetricsApp);
 
-/** The limit in docs/operations.md. */
-const MOST_LINES = 6_000;
+/** The limit in docs/monitoring.md. */
+const MAX_SERIES = 6_000;
 
-/** All series of Cloakroom, without their values. */
+/** Returns Cloakroom's series, without their values. */
 async function allSeries(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
 }
 
-/** Whether a metric may have a label value; a client must have caused any other. */
+/** Whether a label value is in the list of its metric. Any other value must have come from a client. */
 function isKnown(series: string, label: string, value: string): boolean {
   const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
   return metric?.labels[label]?.includes(value) === true;
 }
 
-/** Label values of Cloakroom's metrics that are not in their lists. */
+/** Returns the label values of Cloakroom's metrics that are not in their lists. */
 async function unknownValues(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.flatMap((line) => {
@@ -55,7 +55,7 @@ const path = fc
   .map((segments) => `/${segments.join('/')}`);
 const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'TRACE', 'HEAD', 'OPTIONS');
 
-test('no path, method, query or header of a client becomes a label or adds a series', async () => {
+test('no path, method, query or header from a client becomes a label value or adds a series', async () => {
   const before = await allSeries();
   const { cookie } = await metrics.testApp.createSession();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
@@ -71,17 +71,17 @@ test('no path, method, query or header of a client becomes a label or adds a ser
   expect(await allSeries()).toEqual(before);
 });
 
-test('the number of series is the documented one', async () => {
+test('the number of series is as documented', async () => {
   const count = (await allSeries()).length;
-  expect([count <= MOST_LINES, count > 0.9 * MOST_LINES]).toEqual([true, true]);
+  expect([count <= MAX_SERIES, count > 0.9 * MAX_SERIES]).toEqual([true, true]);
 });
 
-test('the series of a route’s failures exists before the first failure', async () => {
+test('the series for the failures of a route exists before the first failure', async () => {
   const failures = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="5xx"}';
   expect(await metrics.valueOf(failures)).toBe(0);
 });
 
-test('a method that a route does not serve counts as other', async () => {
+test('a method that a route does not serve is counted as other', async () => {
   const refused =
     'cloakroom_request_duration_seconds_count{route="/auth/logout",method="other",status="4xx"}';
   const before = await metrics.valueOf(refused);
@@ -90,13 +90,13 @@ test('a method that a route does not serve counts as other', async () => {
   expect(await allSeries()).not.toContain(refused.replace('other', 'GET'));
 });
 
-test('no unknown method and no malformed request becomes a label', async () => {
+test('unknown methods and malformed requests do not become label values', async () => {
   const heads = ['MADEUP / HTTP/1.1', 'GET http://elsewhere/ HTTP/1.1', 'CONNECT a:1 HTTP/1.1', 'nonsense'];
   for (const head of heads) await sendRaw(metrics.testApp, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(await unknownValues()).toEqual([]);
 });
 
-test('no value from the service, its token endpoint or a callback becomes a label', async () => {
+test('values from the service, its token endpoint or a callback do not become label values', async () => {
   const { testApp } = metrics;
   const { cookie } = await testApp.createSession({ expiresAt: 0 });
   testApp.intercept = (req, res) => {
@@ -110,7 +110,7 @@ test('no value from the service, its token endpoint or a callback becomes a labe
   expect(await unknownValues()).toEqual([]);
 });
 
-test('without a port for them nothing is counted at all', async () => {
+test('without METRICS_PORT, no metrics are collected', async () => {
   await using testApp = await startTestApp();
   expect(testApp.services.metrics).toBeNull();
 });

@@ -29,7 +29,7 @@ afterEach(() => {
   metrics.testApp.intercept = () => false;
 });
 
-/** Resolves once a series has grown by `by` in this test. */
+/** Resolves once a series has increased by `by` in this test. */
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
@@ -39,7 +39,7 @@ const request = async (cookie: string) => {
   await response.text();
   return response.status;
 };
-/** Holds the response to a token request. Resolves with a function that sends it; all else gets an empty 200. */
+/** Holds the response to a token request. Resolves with a function that sends it. Other requests get an empty 200. */
 const holdRefresh = async () =>
   new Promise<() => void>((resolve) => {
     metrics.testApp.intercept = (req, res) => {
@@ -48,7 +48,7 @@ const holdRefresh = async () =>
       return true;
     };
   });
-/** Calls `onCommand` for each command that Redis gets, until it is disposed of. */
+/** Calls `onCommand` for each command that Redis receives, until the watch is disposed of. */
 const watchRedis = async (onCommand: (name: string, key: string, source: string) => void) => {
   const { redis } = metrics.testApp;
   if (!(redis instanceof Redis)) throw new Error('a cluster has no monitor');
@@ -58,7 +58,7 @@ const watchRedis = async (onCommand: (name: string, key: string, source: string)
   );
   return { [Symbol.dispose]: () => monitor.disconnect() };
 };
-/** The service accepts refreshed tokens only; its token endpoint responds with `body`, or breaks the connection. */
+/** Makes the service accept only refreshed tokens. Its token endpoint responds with `body`, or closes the connection. */
 const respondToRefresh = (body: object | null) => {
   metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
@@ -70,7 +70,7 @@ const respondToRefresh = (body: object | null) => {
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
 
 describe('signing in and out', () => {
-  test('counts the start and the success of a sign-in, and the session', async () => {
+  test('counts the started sign-in, the successful sign-in and the session', async () => {
     const { browser } = await metrics.testApp.signIn();
     await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
     await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
@@ -91,25 +91,22 @@ describe('signing in and out', () => {
     ['token_endpoint', 'code=a-code', null],
     ['refused', 'code=a-code', { error: 'server_error' }],
     ['refused', 'code=a-code', { error: 'invalid_client' }],
-  ])(
-    'counts a failed sign-in as %s: %s, with the token response %j',
-    async (outcome, query, tokenResponse) => {
-      const { browser, state } = await startSignIn(metrics.testApp);
-      respondToRefresh(tokenResponse);
-      const ownState = query.includes('state=') ? '' : `&state=${state}`;
-      await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}${ownState}`);
-      await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
-    },
-  );
+  ])('counts a failed sign-in as %s (%s, token response %j)', async (outcome, query, tokenResponse) => {
+    const { browser, state } = await startSignIn(metrics.testApp);
+    respondToRefresh(tokenResponse);
+    const ownState = query.includes('state=') ? '' : `&state=${state}`;
+    await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}${ownState}`);
+    await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
+  });
 
   test.each([
-    ['another service’s `iss`', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
+    ['the `iss` of another service', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
     ['two codes', 'code=a-code&code=another-code'],
     ['a token', 'code=a-code&token=a-token'],
     ['a response in a JWT', 'code=a-code&response=a-jwt'],
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
-  ])('counts a callback with %s as refused, and no token request', async (_what, query) => {
+  ])('counts a callback with %s as refused, and sends no token request', async (_what, query) => {
     const { browser, state } = await startSignIn(metrics.testApp);
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
@@ -128,7 +125,7 @@ describe('a refresh', () => {
     ['expiring', 5_000],
     ['unauthorized', 500_000],
   ])(
-    'counts as refreshed by the process that sends the token request, where the token is %s',
+    'counts as refreshed in the process that sends the token request (the token is %s)',
     async (trigger, livesMs) => {
       respondToRefresh(GRANTED);
       const { cookie } = await metrics.testApp.createSession({
@@ -142,7 +139,7 @@ describe('a refresh', () => {
     },
   );
 
-  test('counts as joined by requests that wait for another process, with the time that they waited', async () => {
+  test('counts as joined for requests that wait for another process, and their waiting time is measured', async () => {
     const { testApp } = metrics;
     const other = createServices(
       { ...testApp.config, metricsPort: 0 },
@@ -160,10 +157,10 @@ describe('a refresh', () => {
       const seen: string[] = [];
       using _watch = await watchRedis((name, key, source) => {
         if (!key.startsWith('cloakroom:session:')) return;
-        if (source !== 'lua' || name === 'getex') seen.push(name); // reads of one turn are in a script
+        if (source !== 'lua' || name === 'getex') seen.push(name); // a script batches the reads of one turn
       });
       const here = [request(cookie), request(cookie)];
-      // Both have read the session (GETEX) and found its lock taken. Only then a process reads the record again (GET).
+      // Both requests have read the session (GETEX) and found the lock taken. Only then does a process read the record again (GET).
       const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
       await eventually(async () => isWaitedFor());
       respond();
@@ -176,7 +173,7 @@ describe('a refresh', () => {
     }
   });
 
-  test('that begins once another process releases the lock counts the wait only until then', async () => {
+  test('that starts after another process releases the lock counts only the wait for the lock', async () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -205,7 +202,7 @@ describe('a refresh', () => {
     ['refused', { error: 'invalid_client' }, 'refused'],
     ['token_endpoint', null, 'unavailable'],
     ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
-  ])('that fails counts by its cause: %s, of %j', async (cause, tokenResponse, outcome) => {
+  ])('that fails is counted by its cause (%s, for %j)', async (cause, tokenResponse, outcome) => {
     respondToRefresh(tokenResponse);
     const { cookie } = await metrics.testApp.createSession({ expiresAt: 0 });
     await request(cookie);
@@ -218,7 +215,7 @@ describe('a refresh', () => {
       await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
   });
 
-  test('counts no invalid_grant where another process has refreshed the session meanwhile', async () => {
+  test('counts no invalid_grant if another process has refreshed the session in the meantime', async () => {
     const { testApp } = metrics;
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const refreshElsewhere = async () => {
@@ -238,7 +235,7 @@ describe('a refresh', () => {
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="invalid_grant"}', 0);
   });
 
-  test('that has no refresh token ends the session, which counts', async () => {
+  test('without a refresh token ends the session, which is counted', async () => {
     const { testApp } = metrics;
     const { id } = await testApp.createSession({ expiresAt: 0 });
     const found = await testApp.services.store.peek(id);
@@ -251,14 +248,14 @@ describe('a refresh', () => {
   });
 });
 
-test('a session past its maximum age counts once, however many requests find it', async () => {
+test('a session past its maximum age is counted once, however many requests use it', async () => {
   const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.advance(43_300_000);
   await Promise.all([request(cookie), request(cookie), request(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
 });
 
-test('a page counts its request and its upstream requests', async () => {
+test('a page request and its upstream requests are counted', async () => {
   const { browser } = await metrics.testApp.signIn();
   await browser.open(`${metrics.testApp.origin}/workspaces`);
   await expectGrowth('cloakroom_upstream_request_duration_seconds_count{caller="pages",status="2xx"}', 2);
@@ -266,7 +263,7 @@ test('a page counts its request and its upstream requests', async () => {
   await expectGrowth(requests, 2);
 });
 
-test('Redis commands count, session reads on their own', async () => {
+test('Redis commands are counted, and session reads are counted separately', async () => {
   const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end());
   await request(cookie);
@@ -277,19 +274,19 @@ test('Redis commands count, session reads on their own', async () => {
   }
 });
 
-test('cloakroom_build_info has the version, the revision and the Node', async () => {
+test('cloakroom_build_info has the version, the revision and the Node version', async () => {
   expect(await metrics.text()).toContain(
     `cloakroom_build_info{version="${packageVersion}",revision="unknown",node="${process.version}"} 1`,
   );
 });
 
-/** Resolves once a series of an app is more than 0. */
+/** Resolves once a series of an app is greater than 0. */
 const expectGrown = async (own: MetricsApp, series: string) =>
   eventually(async () => (await own.valueOf(series)) > 0);
 const statusOf = async ({ testApp }: MetricsApp, path: string, cookie = '') =>
   (await fetch(testApp.origin + path, { headers: { cookie }, redirect: 'manual' })).status;
 
-test('a second app counts in the same metrics, and the process is not ready once one app drains', async () => {
+test('two apps in a process share its metrics, and the process is not ready once one app drains', async () => {
   await using own = await startMetricsApp();
   const { testApp, expectCount } = own;
   await using other = await startHttpServer(createApp(testApp.services));
@@ -309,7 +306,7 @@ test('a second app counts in the same metrics, and the process is not ready once
   await expectCount('cloakroom_draining', 1);
 });
 
-test('a full Redis counts as full, and not as other', async () => {
+test('an error of a full Redis is counted as full, not as other', async () => {
   await using own = await startMetricsApp();
   await own.testApp.redis.config('SET', 'maxmemory', '1');
   expect(await statusOf(own, '/auth/login')).toBe(503);
@@ -318,7 +315,7 @@ test('a full Redis counts as full, and not as other', async () => {
   expect(await own.valueOf('cloakroom_redis_errors_total{kind="other"}')).toBe(0);
 });
 
-test('a silent Redis counts as timeout, and the process is not ready meanwhile', async () => {
+test('while Redis is silent, its errors are counted as timeout and the process is not ready', async () => {
   await using own = await startMetricsApp();
   const { testApp } = own;
   const { cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -333,7 +330,7 @@ test('a silent Redis counts as timeout, and the process is not ready meanwhile',
   await own.expectCount('cloakroom_ready', 1);
 });
 
-test('a Redis that has ended counts as unreachable', async () => {
+test('an error of a terminated Redis is counted as unreachable', async () => {
   await using own = await startMetricsApp();
   const { testApp } = own;
   const { cookie } = await testApp.createSession();

@@ -10,20 +10,20 @@ import { ROOT } from '../../support/constants.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-/** The code, status and advice of each row in docs/api.md. */
+/** Returns the code, status and advice of each table row in docs/api.md. */
 function problemsInDocs() {
   const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
   const rows = text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm);
   return [...rows].map(([, code, status, advice]) => `${code} ${status} ${advice}`.replaceAll('`', ''));
 }
 
-describe('the table of problems', () => {
-  test('has every code and status of openapi.json, and no other', () => {
+describe('the problem table', () => {
+  test('has the same codes and statuses as openapi.json', () => {
     const problems = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
     expect(documentedProblems()).toEqual(problems.toSorted());
   });
 
-  test('has the codes and statuses of the advice in docs/api.md and the console', () => {
+  test('matches the codes, statuses and advice in docs/api.md and the console', () => {
     const problems = Object.entries(GATEWAY_PROBLEMS).map(
       ([code, { status }]) => `${code} ${status} ${ADVICE[code]}`,
     );
@@ -32,7 +32,7 @@ describe('the table of problems', () => {
   });
 });
 
-/** Sign-in responds only with a redirect. */
+/** Sign-in always responds with a redirect. */
 const NO_2XX = '#/paths/~1auth~1login/get/responses';
 
 test('openapi.json passes the linter', async () => {
@@ -43,7 +43,7 @@ test('openapi.json passes the linter', async () => {
   expect(found).toEqual([['operation-2xx-response', NO_2XX, expect.any(String)]]);
 });
 
-test('openapi.json has the version of the package', () => {
+test('openapi.json has the same version as package.json', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   expect(openapi.info.version).toBe(version);
 });
@@ -55,7 +55,7 @@ describe('a running app', () => {
     ({ cookie } = await testApp.createSession());
   });
 
-  test('/openapi.json is public, and may be cached for five minutes', async () => {
+  test('serves /openapi.json publicly and lets it be cached for five minutes', async () => {
     const response = await request(testApp.origin).get('/openapi.json').expect(200);
     expect(response.body).toEqual(openapi);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -63,7 +63,7 @@ describe('a running app', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  // Sign-out comes last: the others need the session.
+  // Sign-out comes last, because the other routes need the session.
   const documented = routes().toSorted(
     (one, other) => Number(one.path === '/auth/logout') - Number(other.path === '/auth/logout'),
   );
@@ -76,7 +76,7 @@ describe('a running app', () => {
   };
 
   test.each(['without a session', 'with a session'])(
-    'responds on every route as documented: %s',
+    'responds as documented on every route (%s)',
     async (how) => {
       const surprises: string[] = [];
       for (const { path, method, statuses, needsSession } of documented) {

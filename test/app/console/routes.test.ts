@@ -18,12 +18,12 @@ const page = async (path: string, tokens?: Parameters<typeof testApp.createSessi
 };
 
 describe.each(['/console', '/console/guide'])('%s', (path) => {
-  test('leads a user without a session to sign-in and back', async () => {
+  test('redirects a user without a session to sign-in and sets return_to', async () => {
     const response = await request(testApp.origin).get(path).expect(303);
     expect(response.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 
-  test('is valid HTML, never cached, and marked in the navigation', async () => {
+  test('is valid HTML, is never cached, and is marked as current in the navigation', async () => {
     const { text, headers } = await page(path);
     expect(await htmlFaults(text)).toEqual([]);
     expect(headers['cache-control']).toBe('no-store');
@@ -31,7 +31,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
     expect(text.match(/<h1>/g)).toHaveLength(1);
   });
 
-  test('has neither tokens nor the session id', async () => {
+  test('contains neither tokens nor the session id', async () => {
     const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
     const { id, text } = await page(path, tokens);
     expect(text).not.toContain('sentinel');
@@ -39,7 +39,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
   });
 });
 
-test('only the console runs the script of the console', async () => {
+test('only the console page loads the console script', async () => {
   const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
   expect((await page('/console')).text).toMatch(script);
   expect((await page('/console/guide')).text).not.toMatch(script);
@@ -56,7 +56,7 @@ test('without JavaScript, the console shows a curl command and links', async () 
   expect(noscript).toContain('href="/openapi.json"');
 });
 
-test('under https, the console names the prefixed cookie', async () => {
+test('over HTTPS, the console uses the prefixed cookie name', async () => {
   await using https = await startTestApp({ PUBLIC_URL: 'https://cloakroom.example' });
   const { cookie } = await https.createSession();
   const { text } = await request(`http://127.0.0.1:${https.config.port}`)

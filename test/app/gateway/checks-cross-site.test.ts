@@ -6,8 +6,8 @@ import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 /**
- * The check of docs/api.md: for each `Sec-Fetch-Site` and `Origin`, the result with GET and HEAD, with OPTIONS, and with an
- * unsafe method without and with `X-Requested-With`.
+ * The cross-site rule of docs/api.md. For each `Sec-Fetch-Site` and `Origin`, it gives the result for GET and HEAD, for OPTIONS,
+ * and for an unsafe method without and with `X-Requested-With`.
  */
 const RULE = `
   site     origin   GET/HEAD  OPTIONS  unsafe  unsafe+XRW
@@ -27,7 +27,7 @@ const RULE = `
 
 const OURS = 'http://localhost:3000';
 
-/** Each value and its row in the table. Node joins two fields with a comma. */
+/** Each header value and its row in the table. Node joins repeated fields with a comma. */
 const SITES: [value: string | undefined, site: string][] = [
   [undefined, 'absent'],
   ['same-origin', 'same'],
@@ -77,21 +77,24 @@ describe('the cross-site check', () => {
   const [columns = [], ...cells] = rows;
 
   const table = SITES.flatMap((site) => ORIGINS.map((origin) => [site, origin] as const));
-  test.each(table)('with Sec-Fetch-Site %j and Origin %j', ([site, siteRow], [origin, originRow]) => {
-    const row = cells.find(([first, second]) => first === siteRow && second === originRow);
-    for (const [method, kind] of METHODS) {
-      for (const requestedWith of REQUESTED_WITH) {
-        const column = kind === 'unsafe' && requestedWith !== undefined ? 'unsafe+XRW' : kind;
-        const headers: IncomingHttpHeaders = {
-          ...(site !== undefined && { 'sec-fetch-site': site }),
-          ...(origin !== undefined && { origin }),
-          ...(requestedWith !== undefined && { 'x-requested-with': requestedWith }),
-        };
-        const result = passesCrossSiteCheck(method, headers, OURS) ? 'pass' : 'refuse';
-        expect({ method, requestedWith, result }).toMatchObject({ result: row?.[columns.indexOf(column)] });
+  test.each(table)(
+    'follows the documented rule for Sec-Fetch-Site %j and Origin %j',
+    ([site, siteRow], [origin, originRow]) => {
+      const row = cells.find(([first, second]) => first === siteRow && second === originRow);
+      for (const [method, kind] of METHODS) {
+        for (const requestedWith of REQUESTED_WITH) {
+          const column = kind === 'unsafe' && requestedWith !== undefined ? 'unsafe+XRW' : kind;
+          const headers: IncomingHttpHeaders = {
+            ...(site !== undefined && { 'sec-fetch-site': site }),
+            ...(origin !== undefined && { origin }),
+            ...(requestedWith !== undefined && { 'x-requested-with': requestedWith }),
+          };
+          const result = passesCrossSiteCheck(method, headers, OURS) ? 'pass' : 'refuse';
+          expect({ method, requestedWith, result }).toMatchObject({ result: row?.[columns.indexOf(column)] });
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('an API request', () => {
@@ -108,34 +111,38 @@ describe('an API request', () => {
     sendRaw(testApp, [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n'));
   const CROSS_SITE = /^HTTP\/1\.1 403 [\s\S]*"code":"cross_site_request"/;
 
-  // Each row has fields that Node passes on in its own way, or that a browser sends. The table above has all combinations.
+  // These rows cover fields that browsers send or that Node handles specially. The table above covers all combinations.
   test.each<[client: string, method: string, fields: string[]]>([
     ['one of our pages', 'GET', ['Sec-Fetch-Site: same-origin']],
     ['the address bar', 'GET', ['Sec-Fetch-Site: none']],
-    ['an unusual method of our page', 'PROPFIND', ['sec-fetch-site: same-origin', 'ORIGIN: ours']],
-    ['our page in an old browser', 'POST', ['Origin: ours']],
+    ['an unusual method from one of our pages', 'PROPFIND', ['sec-fetch-site: same-origin', 'ORIGIN: ours']],
+    ['one of our pages in an old browser', 'POST', ['Origin: ours']],
     ['a script', 'DELETE', ['X-Requested-With: x']],
     ['a script with an empty X-Requested-With', 'PATCH', ['X-Requested-With:']],
-  ])('passes from %s: %s with %j', async (_client, method, fields) => {
+  ])('passes (%s): %s with %j', async (_client, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours$/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(/^HTTP\/1\.1 200 /);
     expect(testApp.serviceRequests.map((request) => request.method)).toEqual([method]);
   });
 
   test.each<[client: string, method: string, fields: string[]]>([
-    ['a form of another site', 'POST', ['Sec-Fetch-Site: cross-site', 'Origin: http://x.test']],
+    ['a form on another site', 'POST', ['Sec-Fetch-Site: cross-site', 'Origin: http://x.test']],
     ['a preflight', 'OPTIONS', ['Origin: http://x.test', 'Access-Control-Request-Method: PUT']],
-    ['an empty site', 'GET', ['Sec-Fetch-Site:']],
-    ['two sites', 'GET', ['Sec-Fetch-Site: same-origin', 'Sec-Fetch-Site: same-origin']],
-    ['two sites, one of them ours', 'POST', ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-origin']],
+    ['an empty Sec-Fetch-Site', 'GET', ['Sec-Fetch-Site:']],
+    ['two Sec-Fetch-Site fields', 'GET', ['Sec-Fetch-Site: same-origin', 'Sec-Fetch-Site: same-origin']],
+    [
+      'two Sec-Fetch-Site fields, one of them same-origin',
+      'POST',
+      ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-origin'],
+    ],
     ['an opaque origin', 'POST', ['Origin: null']],
     ['an empty origin', 'GET', ['Origin:']],
     ['two origins', 'POST', ['Origin: ours', 'Origin: ours']],
     ['two origins, one of them ours', 'POST', ['Origin: ours', 'Origin: http://x.test']],
     ['a script without X-Requested-With', 'DELETE', []],
     ['a script with X_Requested_With', 'POST', ['X_Requested_With: x']],
-    ['a script of another origin', 'POST', ['X-Requested-With: x', 'Origin: http://x.test']],
-  ])('is refused from %s: %s with %j', async (_client, method, fields) => {
+    ['a script from another origin', 'POST', ['X-Requested-With: x', 'Origin: http://x.test']],
+  ])('is refused (%s): %s with %j', async (_client, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours\b/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(CROSS_SITE);
     expect(testApp.serviceRequests).toEqual([]);

@@ -17,7 +17,7 @@ const TIMING = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service
 
 const testApp = useTestApp();
 let cookie: string;
-/** Bodies of POST requests that reached the service whole. */
+/** Bodies of POST requests that reached the service in full. */
 const whole: string[] = [];
 
 beforeAll(async () => {
@@ -32,12 +32,12 @@ beforeEach(() => {
       if (req.method === 'POST') whole.push(body);
       res.end(`${req.url} ${body}`);
     };
-    void read().catch(() => {}); // an aborted body is not whole
+    void read().catch(() => {}); // an aborted body is incomplete
     return true;
   };
 });
 
-/** The head of a request with a session. It is well formed, except for what the caller adds. */
+/** Returns a request head with a session. It is well formed except for what the caller adds. */
 function head(line: string, ...fields: string[]): string {
   const good = [`Cookie: ${cookie}`, 'X-Requested-With: test'];
   return [line, ...good, ...fields, '', ''].join(CRLF);
@@ -46,7 +46,7 @@ function head(line: string, ...fields: string[]): string {
 const hidden = () => head(`GET ${HIDDEN} HTTP/1.1`, 'Host: x');
 const fields = (count: number) => Array.from({ length: count }, (_, index) => `a${index}:`);
 
-/** Sends parts of a text, each in a turn of the event loop. Returns all that comes back. */
+/** Sends the parts of a text, one in each turn of the event loop. Returns everything received. */
 async function sendParts(parts: Iterable<number> | readonly string[]): Promise<string> {
   const client = await openConnection(testApp.config.port);
   for (const part of parts) {
@@ -60,7 +60,7 @@ async function sendParts(parts: Iterable<number> | readonly string[]): Promise<s
 const sendWhole = async (request: string) => sendParts([request]);
 const sendByteByByte = async (request: string) => sendParts(Buffer.from(request, 'latin1'));
 
-/** A request that Node's parser refuses gets a status alone. One that Cloakroom refuses gets a problem. */
+/** A request that Node's parser refuses gets a bare status. A request that Cloakroom refuses gets a problem. */
 type Form = 'bare' | 'problem';
 const PROBLEM = [/\r\nx-request-id: [\da-f-]{36}\r\n/i, /\r\ncontent-type: application\/problem\+json\r\n/i];
 const BARE = /^HTTP\/1.1 \d+ [\w ]+\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
@@ -75,24 +75,24 @@ async function expectRefused(
   const response = await send(request + hidden());
   expect(response.match(/HTTP\/1\.\d \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
   expect(response).toMatch(/\r\nconnection: close\r\n/i);
-  const timing = request.includes(API) ? [TIMING] : []; // a page has none
+  const timing = request.includes(API) ? [TIMING] : []; // pages have no Server-Timing
   for (const part of form === 'bare' ? [BARE] : [...PROBLEM, ...timing]) expect(response).toMatch(part);
   await expectNothingHidden();
 }
 
-/** Expects that the service has received neither the hidden request nor a whole body. */
+/** Expects that the service has received neither the hidden request nor a complete body. */
 async function expectNothingHidden() {
-  // A forwarded request would have reached the service by now.
+  // By the time this request reaches the service, a hidden request would have arrived as well.
   const last = head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close');
   expect(await sendRaw(testApp, last)).toMatch(/^HTTP\/1.1 200 /);
   expect(testApp.serviceRequests.map(({ url }) => url)).not.toContain(HIDDEN);
   expect(whole).toEqual([]);
 }
 
-/** A good body in chunks. */
+/** A valid chunked body. */
 const BODY = `5${CRLF}hello${CRLF}0${CRLF}${CRLF}`;
 
-/** A fault of a head, and the text of the request. `{path}` stands for an API path or a page. */
+/** A fault in a request head, and the text of the request. `{path}` stands for the path of the API or of a page. */
 type Fault = [what: string, toText: () => string];
 
 const get = (...lines: string[]) => head('GET {path} HTTP/1.1', 'Host: x', ...lines);
@@ -101,16 +101,16 @@ const post = (...lines: string[]) => head('POST {path} HTTP/1.1', 'Host: x', ...
 /** Node's parser refuses these. */
 const REFUSED_BY_NODE: Fault[] = [
   // RFC 9112 §3.2
-  ['a blank before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x')],
+  ['a space before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x')],
   // RFC 9112 §2.3, §3
   ['HTTP/3', () => head('GET {path} HTTP/3', 'Host: x')],
   ['HTTP/11', () => head('GET {path} HTTP/11', 'Host: x')],
   ['http/1.1', () => head('GET {path} http/1.1', 'Host: x')],
   ['no target', () => head('GET HTTP/1.1', 'Host: x')],
-  ['a blank in the target', () => head('GET {path} /b HTTP/1.1', 'Host: x')],
+  ['a space in the target', () => head('GET {path} /b HTTP/1.1', 'Host: x')],
   ['an unknown method', () => head('GOT {path} HTTP/1.1', 'Host: x')],
-  ['a method in lower case', () => head('get {path} HTTP/1.1', 'Host: x')],
-  ['a blank before the method', () => ` ${get()}`],
+  ['a lower-case method', () => head('get {path} HTTP/1.1', 'Host: x')],
+  ['a space before the method', () => ` ${get()}`],
   // RFC 9112 §2.2, §5
   ['bare line feeds', () => post().replaceAll(CRLF, '\n')],
   ['a bare line feed after the first line', () => head('GET {path} HTTP/1.1\nHost: x')],
@@ -122,11 +122,11 @@ const REFUSED_BY_NODE: Fault[] = [
   ['a folded first field', () => head(`GET {path} HTTP/1.1${CRLF} A: b`, 'Host: x')],
   ['a field without a colon', () => get('nonsense')],
   ['a field without a name', () => get(': nameless')],
-  ['a blank in a name', () => get('a b: c')],
-  ['a control character in a name', () => get('a\x01b: c')],
-  ['a null byte in a value', () => get('A: b\0c')],
-  ['a null byte in a name', () => get('a\0: c')],
-  ['a control character in a value', () => get('A: b\x01c')],
+  ['a space in a field name', () => get('a b: c')],
+  ['a control character in a field name', () => get('a\x01b: c')],
+  ['a null byte in a field value', () => get('A: b\0c')],
+  ['a null byte in a field name', () => get('a\0: c')],
+  ['a control character in a field value', () => get('A: b\x01c')],
   // RFC 9112 §6.1, §6.3
   ...[
     ...['chunked, gzip', 'chunked, chunked', 'identity', 'gzip', 'chunked;a=b', '"chunked"', 'chunk'],
@@ -136,11 +136,11 @@ const REFUSED_BY_NODE: Fault[] = [
     () => post(`Transfer-Encoding: ${coding}`) + BODY,
   ]),
   ['chunked twice', () => post(CHUNKED, CHUNKED) + BODY],
-  ['a blank before the colon of Transfer-Encoding', () => post('Transfer-Encoding : chunked') + BODY],
+  ['a space before the colon of Transfer-Encoding', () => post('Transfer-Encoding : chunked') + BODY],
   ['Content-Length, then Transfer-Encoding', () => post('Content-Length: 5', CHUNKED) + BODY],
   ['Transfer-Encoding, then Content-Length', () => post(CHUNKED, 'Content-Length: 5') + BODY],
   [
-    'Content-Length and a Transfer-Encoding that is unknown',
+    'Content-Length and an unknown Transfer-Encoding',
     () => `${post('Content-Length: 5', 'Transfer-Encoding: x')}hello`,
   ],
   ...['0', '5', '6'].map((second): Fault => [
@@ -155,7 +155,7 @@ const REFUSED_BY_NODE: Fault[] = [
   ),
 ];
 
-/** The parser accepts these, and Cloakroom refuses them. */
+/** Node's parser accepts these, but Cloakroom refuses them. */
 const REFUSED_BY_CLOAKROOM: Fault[] = [
   // RFC 9112 §3.2
   ['no Host', () => head('GET {path} HTTP/1.1')],
@@ -179,7 +179,7 @@ const REFUSED_BY_CLOAKROOM: Fault[] = [
     'a Transfer-Encoding in HTTP/1.0',
     () => head('POST {path} HTTP/1.0', 'Host: x', 'Connection: keep-alive', CHUNKED) + BODY,
   ],
-  // Another fault, or an expectation that Node checks, hides the fault.
+  // A second fault, or an expectation that Node checks, could hide the fault.
   ['two Hosts and a bad target', () => head('GET {path}/../x HTTP/1.1', 'Host: x', 'Host: y')],
   ['two Hosts and no session', () => `GET {path} HTTP/1.1${CRLF}Host: x${CRLF}Host: y${CRLF}${CRLF}`],
   ['two Hosts and an expectation', () => get('Host: y', 'Expect: more')],
@@ -193,17 +193,17 @@ const HEADS: Refusal[] = [
   ...REFUSED_BY_CLOAKROOM.map(([what, toText]): Refusal => [what, toText, 400, 'problem']),
   ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505, 'bare'],
   ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505, 'problem'],
-  ['the preface of HTTP/2', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505, 'bare'],
+  ['the HTTP/2 connection preface', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505, 'bare'],
   ['an unknown expectation', () => get('Expect: more'), 417, 'problem'],
   ['CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405, 'bare'],
   ['CONNECT to another host', () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'), 405, 'bare'],
 ];
 
-/** RFC 6585 §5 */
+/** Request heads that are too large (RFC 6585 §5). */
 const LARGE_HEADS: Refusal[] = [
   ['101 fields', () => get(...fields(98)), 431, 'problem'],
   [
-    '2,500 fields that hide a length',
+    '2,500 fields before a Content-Length',
     () => post(...fields(2_496), `Content-Length: ${hidden().length}`),
     431,
     'problem',
@@ -214,41 +214,47 @@ const LARGE_HEADS: Refusal[] = [
 ];
 
 describe.each(TARGETS)('%s whose head has', (_what, path) => {
-  test.each([...HEADS, ...LARGE_HEADS])('%s is refused, and nothing behind it is read', async (...fault) => {
-    const [, toText, status, form] = fault;
-    await expectRefused(
-      async (bytes) => sendRaw(testApp, bytes),
-      toText().replace('{path}', path),
-      status,
-      form,
-    );
-  });
+  test.each([...HEADS, ...LARGE_HEADS])(
+    '%s is refused, and the bytes after it are not read',
+    async (...fault) => {
+      const [, toText, status, form] = fault;
+      await expectRefused(
+        async (bytes) => sendRaw(testApp, bytes),
+        toText().replace('{path}', path),
+        status,
+        form,
+      );
+    },
+  );
 });
 
 describe('an API request that arrives byte by byte and has', () => {
-  test.each(HEADS)('%s is refused, and nothing behind it is read', async (_fault, toText, status, form) => {
-    await expectRefused(sendByteByByte, toText().replace('{path}', API), status, form);
-  });
+  test.each(HEADS)(
+    '%s is refused, and the bytes after it are not read',
+    async (_fault, toText, status, form) => {
+      await expectRefused(sendByteByByte, toText().replace('{path}', API), status, form);
+    },
+  );
 });
 
 const END = `0${CRLF}${CRLF}`;
 
-/** Bodies whose fault comes after a valid start. */
+/** Faulty chunked bodies behind a valid request head. */
 const BODIES: [what: string, body: string][] = [
   ...['x', '-5', '+5', '0x5', '10000000000000005', '', ' 5', '5 ', '5;\0'].map((size): [string, string] => [
     `the chunk size ${JSON.stringify(size)}`,
     `${size}${CRLF}hello${CRLF}${END}`,
   ]),
-  ['a size that ends in a bare line feed', `5\nhello${CRLF}${END}`],
-  ['an extension that ends in a bare line feed', `5;a\nhello${CRLF}${END}`],
-  ['data that is too long', `5${CRLF}hello!${CRLF}${END}`],
-  ['data that ends in a bare line feed', `5${CRLF}hello\n${END}`],
-  ['data that ends in a bare carriage return', `5${CRLF}hello\r${END}`],
-  ['a bare line feed behind the last chunk', `5${CRLF}hello${CRLF}0\n${CRLF}`],
+  ['a chunk size that ends in a bare line feed', `5\nhello${CRLF}${END}`],
+  ['a chunk extension that ends in a bare line feed', `5;a\nhello${CRLF}${END}`],
+  ['chunk data that is too long', `5${CRLF}hello!${CRLF}${END}`],
+  ['chunk data that ends in a bare line feed', `5${CRLF}hello\n${END}`],
+  ['chunk data that ends in a bare carriage return', `5${CRLF}hello\r${END}`],
+  ['a bare line feed after the last chunk', `5${CRLF}hello${CRLF}0\n${CRLF}`],
   ['a trailer without a colon', `5${CRLF}hello${CRLF}0${CRLF}nonsense${CRLF}${CRLF}`],
-  ['a trailer with a blank in its name', `5${CRLF}hello${CRLF}0${CRLF}a b: c${CRLF}${CRLF}`],
-  ['a trailer that is folded', `5${CRLF}hello${CRLF}0${CRLF}A: b${CRLF} c${CRLF}${CRLF}`],
-  ['extensions of more than 16 KiB', `5;${'a'.repeat(17_000)}${CRLF}hello${CRLF}${END}`],
+  ['a trailer with a space in its name', `5${CRLF}hello${CRLF}0${CRLF}a b: c${CRLF}${CRLF}`],
+  ['a folded trailer', `5${CRLF}hello${CRLF}0${CRLF}A: b${CRLF} c${CRLF}${CRLF}`],
+  ['chunk extensions of more than 16 KiB', `5;${'a'.repeat(17_000)}${CRLF}hello${CRLF}${END}`],
 ];
 
 const upload = () => head(`POST ${API} HTTP/1.1`, 'Host: x', CHUNKED);
@@ -256,7 +262,7 @@ const upload = () => head(`POST ${API} HTTP/1.1`, 'Host: x', CHUNKED);
 describe.each([
   ['an upload', sendWhole, BODIES],
   ['an upload that arrives byte by byte', sendByteByByte, BODIES.slice(0, -1)],
-])('%s is aborted, and never reaches the service whole, where its body has', (_what, send, bodies) => {
+])('%s is aborted and never reaches the service in full if its body has', (_what, send, bodies) => {
   test.each(bodies)('%s', async (_fault, body) => {
     const response = await send(upload() + body + hidden());
     expect(response).toMatch(BARE);
@@ -270,7 +276,7 @@ test('a malformed chunk during an upstream request aborts that request', async (
     testApp.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
   });
   const client = await openConnection(testApp.config.port);
-  client.socket.write(`${upload()}10000${CRLF}${'x'.repeat(65_536)}${CRLF}`); // enough for an upstream request
+  client.socket.write(`${upload()}10000${CRLF}${'x'.repeat(65_536)}${CRLF}`); // enough to start the upstream request
   await eventually(async () => testApp.serviceRequests.length > 0);
   client.socket.write(`x${CRLF}${hidden()}`);
   expect(await ended).toBe(false);
@@ -280,7 +286,7 @@ test('a malformed chunk during an upstream request aborts that request', async (
 });
 
 test.each(TARGETS)(
-  '%s with an empty Transfer-Encoding has no body, and bytes behind it close the connection',
+  '%s with an empty Transfer-Encoding has no body, and further bytes close the connection',
   async (_what, path) => {
     const request = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
     expect(await sendRaw(testApp, request + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
@@ -290,7 +296,7 @@ test.each(TARGETS)(
 );
 
 test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
-  '%s frames no body, here and at the service',
+  '%s frames no body in Cloakroom or at the service',
   async (field) => {
     const fieldLines = ['Host: x', 'Connection: close', 'Content-Length: 5', field];
     await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...fieldLines)}hello`);

@@ -6,16 +6,16 @@ import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-// Neither one session nor a slow service stops the requests of other sessions (docs/decisions/0009).
+// Neither a busy session nor a slow service blocks the requests of other sessions (docs/decisions/0009).
 
-/** The service holds its responses to requests of this path. */
+/** The service holds its responses to requests for this path. */
 const HELD = '/api/public/v1/held';
 
 const testApp = useTestApp({
   MAX_REQUESTS: '10',
   MAX_REQUESTS_PER_SESSION: '5',
   SERVICE_CONNECTIONS: '4',
-  METRICS_PORT: '65000', // metrics count the requests in flight
+  METRICS_PORT: '65000', // the metrics show how many requests are in flight
 });
 const held: ServerResponse[] = [];
 beforeAll(() => {
@@ -36,7 +36,7 @@ const request = async (cookie: string, path = PATH, init: RequestInit = {}) => {
   return { status: response.status, retryAfter: response.headers.get('retry-after'), text };
 };
 
-/** Lets the service respond to all held requests, until none is in flight. */
+/** Responds to all held requests until none is in flight. */
 async function respondToAll(): Promise<void> {
   await eventually(async () => {
     for (const res of held.splice(0)) res.end('{}');
@@ -45,7 +45,7 @@ async function respondToAll(): Promise<void> {
 }
 let inFlight = 0;
 
-/** Sends requests to which the service responds in respondToAll(). */
+/** Sends requests that the service holds until respondToAll(). */
 function sendHeld(cookie: string, count: number): ReturnType<typeof request>[] {
   return Array.from({ length: count }, async () => {
     inFlight += 1;
@@ -57,11 +57,11 @@ function sendHeld(cookie: string, count: number): ReturnType<typeof request>[] {
   });
 }
 
-/** Resolves once the service holds so many requests. */
+/** Resolves once the service holds this many requests. */
 const untilHeld = async (count: number) => eventually(async () => held.length === count);
 
 describe('a session', () => {
-  test('has requests in flight up to its limit, and gets too_busy past that', async () => {
+  test('may have requests in flight up to its limit, and gets too_busy above it', async () => {
     const { cookie } = await testApp.createSession();
     const requests = sendHeld(cookie, 6);
     const first = await Promise.race(requests);
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect((await request(cookie)).status).toBe(200);
   });
 
-  test('gets half of the connections: its other requests wait, and those of other sessions do not', async () => {
+  test('gets at most half of the connections, so requests of other sessions do not wait', async () => {
     const [one, other] = [await testApp.createSession(), await testApp.createSession()];
     const requests = sendHeld(one.cookie, 4);
     await untilHeld(2);
@@ -84,7 +84,7 @@ describe('a session', () => {
   });
 });
 
-test('a request that its client aborts during a token refresh takes no connection from its session', async () => {
+test('a request that is aborted during a token refresh does not use up a connection of its session', async () => {
   const refresh = createDeferred<ServerResponse>();
   const forward = testApp.intercept;
   testApp.intercept = (req, res) => {
@@ -97,7 +97,7 @@ test('a request that its client aborts during a token refresh takes no connectio
   const { signal } = aborting;
   const aborted = [1, 2].map(async () => request(cookie, PATH, { signal }).catch(() => 'aborted'));
   const tokenResponse = await refresh.promise;
-  const other = request(cookie); // keeps the session in the limits
+  const other = request(cookie); // keeps the limits of the session in memory
   await eventually(async () => (await requestsInFlight(testApp)) === 3);
   aborting.abort();
   expect(await Promise.all(aborted)).toEqual(['aborted', 'aborted']);
@@ -110,7 +110,7 @@ test('a request that its client aborts during a token refresh takes no connectio
   testApp.intercept = forward;
 });
 
-test('a process refuses requests of all sessions past its limit', async () => {
+test('a process refuses requests above its limit, even from different sessions', async () => {
   const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.createSession()));
   const requests = sessions.flatMap(({ cookie }) => sendHeld(cookie, 1));
   expect(await Promise.race(requests)).toMatchObject({ status: 503 });

@@ -9,7 +9,7 @@ afterEach(() => {
   metrics.testApp.intercept = () => false;
 });
 
-/** The series that counts responses of the service with this status. */
+/** Returns the series that counts service responses with this status. */
 const responses = (status: string, caller = 'gateway') =>
   `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
 const send = async (cookie: string, init: RequestInit = {}) => {
@@ -17,7 +17,7 @@ const send = async (cookie: string, init: RequestInit = {}) => {
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
 
-test('the metrics count requests and their durations by method and class of status', async () => {
+test('the metrics count requests and their durations by method and status class', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
@@ -32,7 +32,7 @@ test('the metrics count requests and their durations by method and class of stat
   await expectCount(responses('5xx'), 1);
 });
 
-test('a request without a response of the service counts as none', async () => {
+test('a request without a response from the service is counted with the status none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const before = await valueOf(responses('none'));
@@ -63,8 +63,8 @@ describe('a client that disconnects', () => {
   test.each([
     ['before the response', 'gateway', API_PATH, () => ({})],
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
-    ['while the service responds to a page', 'pages', '/workspaces', () => ({})],
-  ])('%s counts as aborted, not as a failure of the service', async (_when, caller, path, init) => {
+    ['while a page waits for the service', 'pages', '/workspaces', () => ({})],
+  ])('%s counts as aborted, not as a service failure', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.createSession();
     const { expectCount, valueOf } = metrics;
     const [ofAborted, ofNone] = [responses('aborted', caller), responses('none', caller)];
@@ -75,7 +75,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('a repeated request counts by the response to its second try', async () => {
+test('a repeated request is counted by the response to its second attempt', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const [refused, none] = [await valueOf(responses('4xx')), await valueOf(responses('none'))];
@@ -90,7 +90,7 @@ test('a repeated request counts by the response to its second try', async () => 
   expect(await valueOf(responses('4xx'))).toBe(refused);
 });
 
-test('the metrics count problems of the gateway by their code', async () => {
+test('the metrics count gateway problems by code', async () => {
   const { expectCount } = metrics;
   await send('');
   await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);

@@ -32,14 +32,14 @@ describe('the gateway responds with a problem', () => {
   };
 
   test.each([
-    ['without a cookie', () => ({})],
-    ['for a cookie with another signature', () => ({ cookie: `${cookie}x` })],
+    ['to a request without a cookie', () => ({})],
+    ['to a cookie with a wrong signature', () => ({ cookie: `${cookie}x` })],
   ])('%s', async (_what, toHeaders) => {
     const response = await api().get(PATH).set(toHeaders()).expect(problem(401, 'sign_in_required'));
     expect(response.body.loginUrl).toBe('/auth/login');
   });
 
-  test('for a session that has ended', async () => {
+  test('to a request whose session has ended', async () => {
     const { id, cookie: ended } = await testApp.createSession();
     await testApp.services.store.end(id);
     const response = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
@@ -47,34 +47,37 @@ describe('the gateway responds with a problem', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  test('for a path outside the API', async () => {
+  test('to a request for a path outside the API', async () => {
     for (const path of ['/api/other', '/api', TOKEN_PATH])
       await api().get(path).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('for TRACE', async () => {
+  test('to a TRACE request', async () => {
     const trace = (path: string) => `TRACE ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     expect(await sendRaw(testApp, trace(PATH))).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
     expect(await sendRaw(testApp, trace('/'))).toMatch(/^HTTP\/1.1 405 /);
   });
 
   test.each([
-    ['with its length', (body: Buffer) => body],
+    ['with a Content-Length', (body: Buffer) => body],
     ['in chunks', (body: Buffer) => ReadableStream.from([body])],
-  ])('for a body %s that is larger than MAX_BODY_BYTES, and for none that is not', async (_how, toBody) => {
-    const received: number[] = [];
-    testApp.intercept = (req, res) => {
-      let bytes = 0;
-      req.on('data', (chunk: Buffer) => (bytes += chunk.length));
-      return Boolean(req.once('end', () => res.end(String(received.push(bytes)))));
-    };
-    expect((await upload(toBody(Buffer.alloc(200_000)))).status).toBe(200);
-    expect((await upload(toBody(Buffer.alloc(200_001)))).status).toBe(413);
-    expect(received).toEqual([200_000]);
-  });
+  ])(
+    'to a body %s that exceeds MAX_BODY_BYTES, but not to a body of exactly that size',
+    async (_how, toBody) => {
+      const received: number[] = [];
+      testApp.intercept = (req, res) => {
+        let bytes = 0;
+        req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+        return Boolean(req.once('end', () => res.end(String(received.push(bytes)))));
+      };
+      expect((await upload(toBody(Buffer.alloc(200_000)))).status).toBe(200);
+      expect((await upload(toBody(Buffer.alloc(200_001)))).status).toBe(413);
+      expect(received).toEqual([200_000]);
+    },
+  );
 
-  test('for a body that grows too large after its upstream request has begun', async () => {
+  test('to a body that exceeds the limit after its upstream request has begun', async () => {
     const begun = createDeferred<void>();
     testApp.intercept = (req) => {
       begun.resolve();
@@ -88,9 +91,9 @@ describe('the gateway responds with a problem', () => {
     expect((await upload(ReadableStream.from(growing()))).status).toBe(413);
   });
 
-  test('where the service does not respond in time', async () => {
+  test('if the service does not respond in time', async () => {
     await using impatient = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
-    // Each interim response starts undici's timeout again, so that only the gateway's own ends the request.
+    // Each interim response restarts undici's timeout, so only the gateway's own timeout ends the request.
     impatient.intercept = (_req, res) => {
       const interim = setInterval(() => res.writeProcessing(), 100);
       const late = setTimeout(() => res.end('late'), 5_000);

@@ -9,37 +9,40 @@ import type { RawEnd } from '../../support/raw-client.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
 import { last, ok } from '../../support/raw-service.ts';
 
-// The bytes of a request that the service receives.
+// These tests compare the bytes that the service receives with the bytes that the client sent.
 
 const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway adds or that belong to a connection. All others are the client's. */
+/** Fields that the gateway sets or that belong to one connection. All others come from the client. */
 const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'content-length'];
-/** The field of each request here that the gateway reads and forwards. */
+/** Every request in these tests has this field, which the gateway forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
 const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'CONNECT');
 const bytesFrom = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a request', () => {
-  test.each(FORWARDED)('%s arrives with the client’s fields and the gateway’s', async (method) => {
-    const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
-    const request = raw.came();
-    expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
-    expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
-    expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
-    expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
-    expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
-    expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
-    expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
-    // Where a method expects a body, a length of 0 means the same as none (RFC 9110 §8.6).
-    expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
-    expect(request.rest).toHaveLength(0);
-  });
+  test.each(FORWARDED)(
+    'with the method %s arrives with the fields of the client and the gateway',
+    async (method) => {
+      const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
+      const request = raw.came();
+      expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
+      expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
+      expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
+      expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
+      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
+      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
+      expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
+      // If a method expects a body, a Content-Length of 0 means the same as none (RFC 9110 §8.6).
+      expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
+      expect(request.rest).toHaveLength(0);
+    },
+  );
 
-  test.each(FORWARDED)('%s arrives with its body', async (method) => {
+  test.each(FORWARDED)('with the method %s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
     const request = raw.came();
     expect(without(request, OURS)).toEqual([SENT, ['Content-Type', 'text/plain']]);
@@ -47,7 +50,7 @@ describe('a request', () => {
     expect(request.rest.toString()).toBe('hello');
   });
 
-  test('keeps the order, the case, the repetitions and the values of its fields', async () => {
+  test('keeps the order, case, repetition and values of its fields', async () => {
     const fields = [
       ['b-Lower', 'b'],
       ['ACCEPT', '*/*'],
@@ -74,18 +77,24 @@ const MARKS = String.fromCharCode(...bytesFrom(0x21, 0x7e)).replace('#', '');
 const ENCODED = bytesFrom(0, 0xff).map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
 
 test.each([
-  ['every mark of a query', `?${MARKS}`],
-  ['every encoded byte, in either case', `?${ENCODED.join('')}&${ENCODED.join('').toUpperCase()}&%zz%2&+`],
-  ['15 KB', `?${'q'.repeat(15_000)}`],
+  ['every visible ASCII character in its query', `?${MARKS}`],
+  [
+    'every percent-encoded byte in its query, in both cases',
+    `?${ENCODED.join('')}&${ENCODED.join('').toUpperCase()}&%zz%2&+`,
+  ],
+  ['a query of 15 KB', `?${'q'.repeat(15_000)}`],
   ...['?', '??', '?a?b', '?a=/../b//c;d', '?=&&=', '?x='].map((query) => [query, query]),
-  ['encodings, marks and a slash in its path', `/a%2Fb;c=d/%e2%82%AC/%41~!$&'()*+,=:@|^"<>{}\`[]/`],
-])('a target arrives unchanged with %s', async (_what, end) => {
+  [
+    'percent-encodings, punctuation and a trailing slash in its path',
+    `/a%2Fb;c=d/%e2%82%AC/%41~!$&'()*+,=:@|^"<>{}\`[]/`,
+  ],
+])('a target with %s arrives unchanged', async (_what, end) => {
   await raw.send(`GET ${PATH}${end}`);
   expect(raw.came().start).toBe(`GET ${PATH}${end} HTTP/1.1`);
 });
 
 test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
-  'a query with byte %i, which HTTP does not allow there, is refused or arrives unchanged',
+  'a query with the invalid byte %i is refused or arrives unchanged',
   async (byte) => {
     const target = `${PATH}?a${String.fromCharCode(byte)}b`;
     const { start } = await raw.send(`GET ${target}`);
@@ -98,12 +107,12 @@ test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
 
 const LAST_CHUNK = '0\r\n\r\n';
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
-/** The gateway sends a longer body to the service once this much has arrived. */
+/** For a longer body, the gateway starts the upstream request once this much has arrived. */
 const START = 'a'.repeat(64 * 1024);
 const FRAMING = ['content-length', 'transfer-encoding'];
 
 describe('a body', () => {
-  test.each(['POST', 'PUT', 'PATCH'])('of 0 bytes keeps its Content-Length with %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH'])('of 0 bytes keeps its Content-Length (%s)', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Length: 0']);
     const request = raw.came();
     expect(valuesOf(request, 'content-length')).toEqual(['0']);
@@ -112,17 +121,17 @@ describe('a body', () => {
   });
 
   test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])(
-    'of 0 chunks arrives empty with %s',
+    'without data chunks arrives empty (%s)',
     async (method) => {
       await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
       expect(raw.came().body).toHaveLength(0);
-      await raw.send(`GET ${PATH}`); // no rest of the body precedes it
+      await raw.send(`GET ${PATH}`); // nothing is left over from the previous body
       expect(raw.came().start).toBe(`GET ${PATH} HTTP/1.1`);
     },
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'PROPFIND', 'POST'])(
-    'in chunks arrives without extensions and trailers with %s',
+    'in chunks arrives without chunk extensions and trailers (%s)',
     async (method) => {
       const fields = [CHUNKED, 'Trailer: X-Trail'];
       const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';
@@ -135,7 +144,7 @@ describe('a body', () => {
     },
   );
 
-  test('in chunks is forwarded before its end', async () => {
+  test('in chunks is forwarded before it is complete', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [CHUNKED], chunk(START) + chunk('one'));
     const head = readMessage(Buffer.from(await service.until('one'), 'latin1'));
     expect(head && valuesOf(head, 'transfer-encoding')).toEqual(['chunked']);
@@ -165,9 +174,9 @@ describe('a body', () => {
   });
 
   test.each([
-    ['with its length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
+    ['with a Content-Length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
     ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
-  ])('of every byte, and one of 5 MB, arrives unchanged %s', async (_how, field, frame) => {
+  ])('with every byte value, or of 5 MB, arrives unchanged %s', async (_how, field, frame) => {
     for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);
@@ -180,7 +189,7 @@ describe('a body', () => {
 
 const UPLOAD_BYTES = 20 * MIB;
 
-/** Sends as fast as the gateway reads, until all is sent or the connection is closed. */
+/** Sends as fast as the gateway reads, until everything is sent or the connection closes. */
 async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
   const part = Buffer.alloc(MIB);
   for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
@@ -188,7 +197,7 @@ async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
   }
 }
 
-test('a service that responds at once and closes reaches a client that is still sending, and the next request', async () => {
+test('if the service responds early and closes, a client that is still uploading gets the response', async () => {
   const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
   const sent = sendAll(browser, UPLOAD_BYTES - START.length);
   service.socket.pause().end(last('early response'));

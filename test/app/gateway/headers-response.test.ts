@@ -6,27 +6,27 @@ import { dechunk, valuesOf, without, type RawMessage } from '../../support/raw-m
 import { last, ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// The bytes of a response that the client receives, and when it receives them.
+// These tests check the bytes of a response that the client receives, and when they arrive.
 
 const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway adds or that belong to a connection. All others are the service's. */
+/** Fields that the gateway sets or that belong to one connection. All others come from the service. */
 const OURS = [
   ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
   ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
 ];
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-/** Lets the service respond with these lines and this body, byte for byte. */
+/** Makes the service respond with exactly these lines and this body. */
 function respondWith(lines: readonly string[], body: Buffer | string = ''): void {
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   raw.service.answer = () => Buffer.concat([head, Buffer.from(body)]);
 }
 
-/** Returns the status, and the body without its framing. The body is null where it has no end. */
+/** Returns the status, and the body without its framing. The body is null if it is incomplete. */
 function contentOf(response: RawMessage): { status: number; body: Buffer | null } {
   const isChunked = valuesOf(response, 'transfer-encoding').length > 0;
   return {
@@ -35,7 +35,7 @@ function contentOf(response: RawMessage): { status: number; body: Buffer | null 
   };
 }
 
-/** Expects that no rest of the last response on the connection becomes the next one. */
+/** Expects that nothing left over from the last response is read as the next response. */
 async function expectNextToWork(): Promise<void> {
   raw.service.answer = () => ok('next');
   expect(contentOf(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
@@ -45,7 +45,7 @@ describe('a response', () => {
   test.each([
     200, 201, 202, 203, 206, 226, 299, 300, 301, 400, 402, 404, 409, 418, 422, 429, 451, 499, 500, 503, 599,
     999,
-  ])('with status %i arrives with its fields and its bytes', async (status) => {
+  ])('with status %i arrives with its fields and body', async (status) => {
     const fields = ['Content-Type: a/b', 'Content-Length: 256', 'Retry-After: 1'];
     respondWith([`HTTP/1.1 ${status} Whatever`, ...fields], EVERY_BYTE);
     const response = await raw.send(`GET ${PATH}`);
@@ -53,7 +53,7 @@ describe('a response', () => {
     expect(without(response, OURS).map((field) => field.join(': '))).toEqual(fields);
   });
 
-  test('keeps the order, the case, the repetitions and the values of its fields', async () => {
+  test('keeps the order, case, repetition and values of its fields', async () => {
     const fields = [
       ['b-lower', '1,2 ,  3'],
       ['ETag', 'W/"a,b"'],
@@ -76,7 +76,7 @@ describe('a response', () => {
     ['gzip', gzipSync('packed')],
     ['br', Buffer.from('8b0280', 'hex')],
     ['zstd, gzip', EVERY_BYTE],
-  ])('that is encoded as %s arrives encoded', async (encoding, packed) => {
+  ])('with the encoding %s stays encoded', async (encoding, packed) => {
     const fields = [`Content-Encoding: ${encoding}`, `Content-Length: ${packed.length}`];
     respondWith(['HTTP/1.1 200 OK', ...fields], packed);
     const response = await raw.send(`GET ${PATH}`, ['Accept-Encoding: gzip;q=0.5, br']);
@@ -86,8 +86,8 @@ describe('a response', () => {
     expect(valuesOf(raw.came(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
   });
 
-  test('of 304 to a conditional request arrives with its fields', async () => {
-    // Content-Length is that of a 200.
+  test('with status 304 to a conditional request arrives with its fields', async () => {
+    // Content-Length is the length of the 200 response.
     respondWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
     const conditions = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
     const response = await raw.send(`GET ${PATH}`, conditions);
@@ -99,10 +99,10 @@ describe('a response', () => {
   });
 
   test.each([
-    ['204 without a length', 204, [], []],
-    ['204 with a length, which it must not have (RFC 9110 §8.6)', 204, ['Content-Length: 5'], []],
+    ['204 without a Content-Length', 204, [], []],
+    ['204 with a Content-Length, which RFC 9110 §8.6 forbids', 204, ['Content-Length: 5'], []],
     ['205', 205, ['Content-Length: 0'], ['0']],
-  ])('without a body arrives without one: %s', async (_what, status, fields, lengths) => {
+  ])('without a body arrives without one (%s)', async (_what, status, fields, lengths) => {
     respondWith([`HTTP/1.1 ${status} No Content`, ...fields, 'X-One: 1']);
     const response = await raw.send(`DELETE ${PATH}`);
     expect(contentOf(response)).toEqual({ status, body: Buffer.alloc(0) });
@@ -112,8 +112,8 @@ describe('a response', () => {
   });
 
   test.each([
-    ['its length', 'Content-Length: 1234'],
-    ['chunks', 'Transfer-Encoding: chunked'],
+    ['a Content-Length', 'Content-Length: 1234'],
+    ['a Transfer-Encoding', 'Transfer-Encoding: chunked'],
     ['neither', 'X-One: 1'],
   ])('to HEAD with %s has no body', async (_what, field) => {
     respondWith(['HTTP/1.1 200 OK', field]);
@@ -127,7 +127,7 @@ describe('a response', () => {
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
-test('chunks arrive with their bytes, but without extensions and trailers', async () => {
+test('a chunked response arrives without its chunk extensions and trailers', async () => {
   const fields = 'Transfer-Encoding: chunked\r\nTrailer: X-Trail, Set-Cookie\r\n\r\n';
   const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0\r\nX-Trail: 1\r\nSet-Cookie: hostile=1\r\n\r\n';
   raw.service.answer = () => HEAD + fields + body;
@@ -138,7 +138,7 @@ test('chunks arrive with their bytes, but without extensions and trailers', asyn
   await expectNextToWork();
 });
 
-test('a response that ends with its connection arrives whole', async () => {
+test('a response that ends when its connection closes arrives complete', async () => {
   raw.service.answer = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
@@ -150,7 +150,7 @@ test('a response that ends with its connection arrives whole', async () => {
 });
 
 test.each(['', 'Connection: keep-alive\r\n'])(
-  'the gateway forwards a response in HTTP/1.0 as HTTP/1.1 (%j)',
+  'the gateway forwards an HTTP/1.0 response as HTTP/1.1 (%j)',
   async (field) => {
     raw.service.answer = (_request, socket) => {
       socket.end(`HTTP/1.0 200 OK\r\n${field}Content-Length: 3\r\n\r\nold`);
@@ -172,22 +172,22 @@ test('the gateway drops early hints', async () => {
   expect(response.rest.toString()).toBe('late');
 });
 
-test('the gateway opens a new connection where the service has closed the idle one', async () => {
+test('the gateway opens a new connection if the service has closed the idle one', async () => {
   raw.service.answer = () => last('one');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
   for (const socket of raw.service.sockets) socket.destroy();
   await expectNextToWork();
 });
 
-// undici refuses an unexpected 100. RFC 9110 §15.2 says to ignore it.
-test('an unexpected 100 is not the response', async () => {
+// undici refuses an unexpected 100. RFC 9110 §15.2 allows a client to ignore it.
+test('an unexpected 100 is never taken for the final response', async () => {
   raw.service.answer = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
   await expectNextToWork();
 });
 
-test('the gateway refuses a response in another transfer coding', async () => {
+test('the gateway refuses a response with an unsupported transfer coding', async () => {
   raw.service.answer = () =>
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
   const { start } = await raw.send(`GET ${PATH}`);
@@ -198,13 +198,13 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
 const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 
-// The service sends each part once the client has the part before. A gateway that buffers would block these tests.
+// The service sends each part once the client has the previous one. A gateway that buffers would block these tests.
 describe('the gateway does not buffer', () => {
   test.each([
     ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],
     [`Content-Length: ${EVENTS.join('').length}`, String, ''],
     ['X-Until: the end', String, ''],
-  ])('events (%s)', async (framing, frame, end) => {
+  ])('server-sent events (%s)', async (framing, frame, end) => {
     const { browser, service } = await raw.begin(`GET ${PATH}`, [
       'Accept: text/event-stream',
       'Connection: close',
@@ -220,7 +220,7 @@ describe('the gateway does not buffer', () => {
     expect(browser.text().split('data: ')).toHaveLength(EVENTS.length + 1);
   });
 
-  test('a single byte of an encoded body', async () => {
+  test('single bytes of an encoded body', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     service.socket.write(`${EVENT_STREAM}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n`);
     for (const part of ['\u001f', '\u008b', '\u0008', '\u0000']) {
@@ -236,7 +236,7 @@ describe('the gateway does not buffer', () => {
     const { browser, service } = await raw.begin(
       `POST ${PATH}`,
       ['Transfer-Encoding: chunked'],
-      chunk('x'.repeat(64 * 1024)) + chunk('sent 0'), // the gateway sends it once 64 KiB have arrived
+      chunk('x'.repeat(64 * 1024)) + chunk('sent 0'), // the gateway starts the upstream request once 64 KiB have arrived
     );
     await service.until('sent 0');
     service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
@@ -253,7 +253,7 @@ describe('the gateway does not buffer', () => {
     browser.socket.destroy();
   });
 
-  test('a response behind another one', async () => {
+  test('a response while another response is in progress', async () => {
     const slow = await raw.begin(`GET ${PATH}/slow`);
     slow.service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
     await slow.browser.until('\r\n\r\n');

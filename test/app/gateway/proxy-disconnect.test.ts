@@ -11,15 +11,15 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 beforeEach(() => {
-  for (const socket of raw.service.sockets) socket.destroy(); // those of earlier tests
+  for (const socket of raw.service.sockets) socket.destroy(); // connections from earlier tests
   raw.service.answer = () => ok('next');
 });
 
-/** The gateway sends a longer body to the service once this much has arrived. */
+/** For a longer body, the gateway starts the upstream request once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Expects that the next request gets the one connection to the service, and its own response. */
+/** Expects that the next request gets the only connection to the service, and its own response. */
 async function expectNextToWork(): Promise<void> {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 }
@@ -55,11 +55,11 @@ describe.each([
     await service.until('half');
     leave(browser);
     await service.over;
-    expect(service.text()).not.toMatch(/\r\n0\r\n/); // half an upload must not look complete
+    expect(service.text()).not.toMatch(/\r\n0\r\n/); // a partial upload must not look complete
     await expectNextToWork();
   });
 
-  test('while its request waits for a connection leaves the service without that request', async () => {
+  test('while its request waits for a connection cancels that request', async () => {
     const { browser: first, service } = await raw.begin(`GET ${PATH}/first`);
     const second = await openConnection(raw.testApp.config.port);
     second.socket.write(raw.head(`GET ${PATH}/second`));
@@ -84,8 +84,8 @@ describe.each([
   test.each([
     ['in the middle of a chunk', `${CHUNKED}\r\n\r\n9\r\nhalf`],
     ['between chunks', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n`],
-    ['before the last empty line', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n0\r\n`],
-    ['short of its length', 'Content-Length: 9\r\n\r\nhalf'],
+    ['before the final empty line', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n0\r\n`],
+    ['before the end of its Content-Length', 'Content-Length: 9\r\n\r\nhalf'],
   ])('%s makes the gateway abort its response', async (_where, begun) => {
     const path = `${PATH}/${randomUUID()}`;
     const { browser, service } = await raw.begin(`GET ${path}`);
@@ -112,7 +112,7 @@ describe.each([
     await expectNextToWork();
   });
 
-  test('in the middle of an upload is service_unreachable', async () => {
+  test('in the middle of an upload causes service_unreachable', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], START);
     leave(service);
     expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
@@ -121,7 +121,7 @@ describe.each([
   });
 });
 
-test('a service that resets the connection that ends its response makes the gateway abort the response', async () => {
+test('the gateway aborts a close-delimited response if the service resets the connection', async () => {
   const { browser, service } = await raw.begin(`GET ${PATH}`);
   service.socket.write('HTTP/1.1 200 OK\r\n\r\nhalf');
   await browser.until('half');
@@ -133,7 +133,7 @@ test('a service that resets the connection that ends its response makes the gate
 
 const HALF = 40 * 1024;
 
-describe('a held 401', () => {
+describe('a 401 that the gateway holds during a refresh', () => {
   const refusal = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
   const large = `${'no '.repeat(HALF / 4)}END`;
   const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
@@ -149,7 +149,7 @@ describe('a held 401', () => {
     return begun;
   };
 
-  /** Responds 401. Returns the connection to the token endpoint, which has not responded yet. */
+  /** Responds with a 401. Returns the connection of the token request, which has no response yet. */
   const refuse = async ({ socket }: RawEnd, response: string): Promise<RawEnd> => {
     const taken = raw.service.takeNext();
     socket.write(response);
@@ -158,7 +158,7 @@ describe('a held 401', () => {
     return tokenEndpoint;
   };
 
-  /** Responds 401, and closes before there is a new token. */
+  /** Responds with a 401, and closes the connection before there is a new token. */
   const refuseAndLeave = async (
     service: RawEnd,
     response: string,
@@ -166,7 +166,7 @@ describe('a held 401', () => {
   ) => {
     const tokenEndpoint = await refuse(service, response);
     leave(service.socket);
-    await eventLoopTurns(10); // until the gateway has read the end
+    await eventLoopTurns(10); // the gateway has now read the end of the connection
     tokenEndpoint.socket.write(REFRESHED);
   };
 
@@ -175,26 +175,47 @@ describe('a held 401', () => {
   test.each([
     ['without a body, on a closing connection', refusal('Content-Length: 0\r\nConnection: close')],
     ['without a body', refusal('Content-Length: 0')],
-    ['without chunks', refusal('Transfer-Encoding: chunked\r\nConnection: close', '0\r\n\r\n')],
-    ['until the connection ends', refusal('X-Until: the end')],
+    ['without data chunks', refusal('Transfer-Encoding: chunked\r\nConnection: close', '0\r\n\r\n')],
+    ['delimited by the connection close', refusal('X-Until: the end')],
     ['with a body', refusal(`Content-Length: ${large.length}\r\nConnection: close`, large)],
-    ['short of its length', refusal('Content-Length: 5\r\nConnection: close')],
-  ])('whose connection closes is dropped once there is a new token (%s)', async (_framing, response) => {
-    const { browser, service } = await raw.begin(`GET ${PATH}`);
-    await refuseAndLeave(service, response);
-    expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
-    browser.socket.destroy();
-  });
+    ['shorter than its Content-Length', refusal('Content-Length: 5\r\nConnection: close')],
+  ])(
+    'is dropped once there is a new token, even if its connection closes (%s)',
+    async (_framing, response) => {
+      const { browser, service } = await raw.begin(`GET ${PATH}`);
+      await refuseAndLeave(service, response);
+      expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
+      browser.socket.destroy();
+    },
+  );
 
   const WHOLE = new RegExp(`^HTTP/1.1 401 [^]*(?:no ){${HALF / 4}}END`);
   const UNREACHABLE = /^HTTP\/1.1 502 [^]*"service_unreachable"[^]*\}/;
 
   test.each([
-    ['with its length', `Content-Length: ${large.length}`, large, (socket: Socket) => socket.end(), WHOLE],
-    ['until the connection ends', 'X-Until: the end', large, (socket: Socket) => socket.end(), WHOLE],
-    ['short of its length', 'Content-Length: 5', '', (socket: Socket) => socket.end(), UNREACHABLE],
-    ['with a reset', 'Content-Length: 0', '', (socket: Socket) => socket.resetAndDestroy(), UNREACHABLE],
-  ])('goes to the client whole or not at all where the request is not repeated (%s)', async (...row) => {
+    [
+      'with a Content-Length',
+      `Content-Length: ${large.length}`,
+      large,
+      (socket: Socket) => socket.end(),
+      WHOLE,
+    ],
+    ['delimited by the connection close', 'X-Until: the end', large, (socket: Socket) => socket.end(), WHOLE],
+    [
+      'shorter than its Content-Length',
+      'Content-Length: 5',
+      '',
+      (socket: Socket) => socket.end(),
+      UNREACHABLE,
+    ],
+    [
+      'cut off by a reset',
+      'Content-Length: 0',
+      '',
+      (socket: Socket) => socket.resetAndDestroy(),
+      UNREACHABLE,
+    ],
+  ])('reaches the client complete or not at all if the request is not repeated (%s)', async (...row) => {
     const [, fields, body, leave, response] = row;
     const { browser, service } = await beginUpload();
     await refuseAndLeave(service, refusal(`${fields}\r\nConnection: close`, body), leave);
@@ -202,7 +223,7 @@ describe('a held 401', () => {
     browser.socket.destroy();
   });
 
-  test('is not repeated for a client that has disconnected, though the token is refreshed', async () => {
+  test('does not repeat the request of a client that has disconnected, although the token is refreshed', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
     browser.socket.destroy();

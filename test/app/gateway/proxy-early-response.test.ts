@@ -24,10 +24,10 @@ function head(line: string, ...fields: string[]): string {
   return [line, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 }
 const post = (...fields: string[]) => head(`POST ${PATH} HTTP/1.1`, ...fields);
-/** The head of an upload with a session. */
+/** Returns the head of an upload with a session. */
 const upload = (...fields: string[]) => post(`Cookie: ${cookie}`, ...fields);
 
-/** Opens a connection that reads nothing before the test does. */
+/** Opens a connection that reads nothing until the test does. */
 function open(options: { allowHalfOpen?: boolean } = {}, at = testApp): Socket {
   return connect({ port: at.config.port, host: '127.0.0.1', ...options });
 }
@@ -40,7 +40,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return received;
 }
 
-/** Sends a whole upload before it reads the response, as simple clients do. */
+/** Sends the complete upload before it reads the response. Simple clients do this. */
 async function uploadThenRead(start: string): Promise<string> {
   const socket = open();
   socket.write(start);
@@ -59,30 +59,45 @@ const CLOSE = 'Connection: close';
 
 const MANY_FIELDS = Array.from({ length: 99 }, (_, index) => `a${index}:`);
 
-describe('a response before the end of an upload arrives whole, and closes the connection', () => {
+describe('a response before the end of an upload arrives complete and closes the connection', () => {
   test.each([
-    ['of the service', 200, () => upload(LENGTH), 'early'],
-    ['of the service to chunks', 200, () => upload(CHUNKED), 'early'],
-    ['without a session', 401, () => post(LENGTH), '"sign_in_required"'],
-    ['without a session, to chunks', 401, () => post(CHUNKED), '"sign_in_required"'],
-    ['to another site', 403, () => post('Sec-Fetch-Site: cross-site', LENGTH), '"cross_site_request"'],
-    ['for an unknown path', 404, () => head('POST /api/elsewhere HTTP/1.1', LENGTH), '"path_not_allowed"'],
-    ['for a length over the limit', 413, () => upload('Content-Length: 999999999999'), '"body_too_large"'],
-    ['for too many fields', 431, () => post(...MANY_FIELDS, LENGTH), '"too_many_headers"'],
-    ['for two hosts', 400, () => post('Host: y', LENGTH), '"bad_request"'],
-    // Pages read and drop a body, whose end may come before the response.
-    ['of a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH, CLOSE), 'There is no such page'],
-    ['of sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED, CLOSE), ''],
-    ['for CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
-    ['for bytes that are no request', 400, () => 'nonsense\r\n\r\n', ''],
-  ])('%s: %i', async (_how, status, start, text) => {
+    ['from the service', 200, () => upload(LENGTH), 'early'],
+    ['from the service to a chunked upload', 200, () => upload(CHUNKED), 'early'],
+    ['to a request without a session', 401, () => post(LENGTH), '"sign_in_required"'],
+    ['to a chunked request without a session', 401, () => post(CHUNKED), '"sign_in_required"'],
+    [
+      'to a cross-site request',
+      403,
+      () => post('Sec-Fetch-Site: cross-site', LENGTH),
+      '"cross_site_request"',
+    ],
+    [
+      'to a request for an unknown path',
+      404,
+      () => head('POST /api/elsewhere HTTP/1.1', LENGTH),
+      '"path_not_allowed"',
+    ],
+    [
+      'to a Content-Length over the limit',
+      413,
+      () => upload('Content-Length: 999999999999'),
+      '"body_too_large"',
+    ],
+    ['to a request with too many fields', 431, () => post(...MANY_FIELDS, LENGTH), '"too_many_headers"'],
+    ['to a request with two Hosts', 400, () => post('Host: y', LENGTH), '"bad_request"'],
+    // Pages read and discard the body, so its end may come before the response.
+    ['from a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH, CLOSE), 'There is no such page'],
+    ['from sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED, CLOSE), ''],
+    ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
+    ['to bytes that are not a request', 400, () => 'nonsense\r\n\r\n', ''],
+  ])('(%s: %i)', async (_how, status, start, text) => {
     const response = await uploadThenRead(start());
     expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(response).toMatch(/\r\nconnection: close\r\n/i);
     expect(response).toContain(text);
   });
 
-  test('of any length', async () => {
+  test('(a large response)', async () => {
     testApp.intercept = (_req, res) => {
       res.setHeader('content-length', String(4 * MIB));
       return Boolean(res.end(Buffer.alloc(4 * MIB, 'y')));
@@ -93,7 +108,7 @@ describe('a response before the end of an upload arrives whole, and closes the c
   });
 });
 
-test('the server reads no request behind such a response', async () => {
+test('after an early response, the server reads no further requests', async () => {
   const socket = open();
   socket.write(post(LENGTH));
   await once(socket, 'readable');
@@ -112,7 +127,7 @@ test('a refused request with a small body keeps its connection open for the next
   expect(await readToEnd(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*early/);
 });
 
-test('a response after the whole upload keeps its connection open', async () => {
+test('a response after the complete upload keeps the connection open', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('late')));
   const socket = open().setEncoding('latin1');
   socket.write(upload(`Content-Length: ${MIB}`) + 'x'.repeat(MIB));
@@ -120,17 +135,17 @@ test('a response after the whole upload keeps its connection open', async () => 
   socket.destroy();
 });
 
-describe('a client that goes on sending', () => {
+describe('a client that keeps sending', () => {
   /** A separate app, because an upload takes a second on a busy machine. */
   const impatient = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
 
   test.each([
     ['a large body', LENGTH],
-    ['a small one', 'Content-Length: 500'],
-  ])('%s without end after its response loses its connection in time', async (_what, length) => {
+    ['a small body', 'Content-Length: 500'],
+  ])('%s after its response is disconnected', async (_what, length) => {
     const socket = open({ allowHalfOpen: true }, impatient);
     socket.on('error', () => {});
-    const closed = new Promise((resolve) => socket.once('close', resolve)); // by an error, too
+    const closed = new Promise((resolve) => socket.once('close', resolve)); // an error closes it as well
     socket.write(post(length));
     let received = '';
     socket.setEncoding('latin1').on('data', (part: string) => (received += part));
@@ -148,7 +163,7 @@ describe('a client that goes on sending', () => {
     socket.write(post(LENGTH));
     await once(socket, 'readable');
     const drip = setInterval(() => socket.write('x'), 50);
-    expect(await own.running.drain(20_000)).toBe(true); // less than the usual linger time of 30 s
+    expect(await own.running.drain(20_000)).toBe(true); // less than the default linger time of 30 s
     clearInterval(drip);
     socket.destroy();
   });
@@ -157,13 +172,13 @@ describe('a client that goes on sending', () => {
 describe('Expect: 100-continue', () => {
   const EXPECT = ['Content-Length: 5', 'Expect: 100-continue'];
 
-  test('gets no 100 where the gateway refuses the head', async () => {
+  test('gets no 100 if the gateway refuses the request head', async () => {
     const response = await sendRaw(testApp, post(...EXPECT));
     expect(response).toMatch(/^HTTP\/1.1 401 [\s\S]*connection: close\r\n/i);
     expect(response).not.toContain('100 Continue');
   });
 
-  test('gets 100 where the gateway forwards the body, and never reaches the service', async () => {
+  test('gets a 100 if the gateway forwards the body, and never reaches the service', async () => {
     testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('taken')));
     const socket = open().setEncoding('latin1');
     socket.write(upload(CLOSE, ...EXPECT));

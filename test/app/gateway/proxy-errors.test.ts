@@ -8,10 +8,10 @@ import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// Faulty responses of a service that accepts connections.
+// Faulty responses from a service that accepts connections.
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
-/** For timeouts alone, because other tests need more than its second on a busy machine. */
+/** Only for timeouts. On a busy machine, the other tests may need more than a second. */
 const impatient = useFixture(async () =>
   startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' }),
 );
@@ -25,7 +25,7 @@ const TIMEOUT = { status: 504, code: 'service_timeout' };
 const OK = 'HTTP/1.1 200 OK\r\n';
 const TWO_LENGTHS = 'Content-Length: 1\r\nContent-Length: 2';
 
-/** In jest, the log does not know Node's own errors. unreachable.test.ts tests how it names them. */
+/** In Jest, the logger does not recognise Node's own errors. proxy-unreachable.test.ts tests how they are logged. */
 const ANY = /"err":/;
 
 /** Expects a problem in the response, and its cause in the log. */
@@ -46,19 +46,24 @@ async function sendWhile(respond: (service: RawEnd) => void, at = raw) {
   return message;
 }
 
-describe('service_unreachable is a service that', () => {
+describe('service_unreachable means a service that', () => {
   test.each<[string, string | null, 'end' | 'reset', RegExp]>([
     ['resets the connection before its response', null, 'reset', ANY],
     ['closes the connection before its response', null, 'end', /other side closed/],
-    ['resets the connection in the head of its response', `${OK}X-One`, 'reset', ANY],
-    ['closes the connection in the head of its response', `${OK}X-One`, 'end', /other side closed/],
+    ['resets the connection in the middle of its response head', `${OK}X-One`, 'reset', ANY],
+    ['closes the connection in the middle of its response head', `${OK}X-One`, 'end', /other side closed/],
     ['speaks another protocol', 'SSH-2.0-OpenSSH\r\n', 'end', /HTTPParserError/],
     ['responds in HTTP/2', '\0\0\u0012\u0004\0\0\0\0\0', 'end', /HTTPParserError/],
-    ['sends a line without a status', 'HTTP/1.1 OK\r\n\r\n', 'end', /HTTPParserError/],
+    ['sends a first line without a status', 'HTTP/1.1 OK\r\n\r\n', 'end', /HTTPParserError/],
     ['sends a field without a name', `${OK}: x\r\n\r\n`, 'end', /HTTPParserError/],
-    ['sends two lengths', `${OK}${TWO_LENGTHS}\r\n\r\nab`, 'end', /LENGTH_MISMATCH|HTTPParser/],
+    [
+      'sends two different Content-Lengths',
+      `${OK}${TWO_LENGTHS}\r\n\r\nab`,
+      'end',
+      /LENGTH_MISMATCH|HTTPParser/,
+    ],
     ['sends a head of 20 KB', `${OK}X-Long: ${'v'.repeat(20_000)}\r\n\r\n`, 'end', /HEADERS_OVERFLOW/],
-    ['switches protocols without a request for it', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
+    ['switches protocols without being asked to', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
   ])('%s', async (_what, bytes, end, logged) => {
     const response = await sendWhile(({ socket }) => {
       const leave = () => (end === 'end' ? socket.end() : socket.resetAndDestroy());
@@ -73,14 +78,14 @@ describe('service_unreachable is a service that', () => {
 describe('service_timeout means', () => {
   test.each([
     ['accepts the request and sends nothing', ''],
-    ['never ends its head', `${OK}X-One: 1\r\n`],
+    ['never completes its response head', `${OK}X-One: 1\r\n`],
   ])('a service that %s', async (_what, begun) => {
     const response = await sendWhile(({ socket }) => socket.write(begun), impatient);
     const logged = /no response in time|UND_ERR_HEADERS_TIMEOUT/;
     await expectResponse(response, { ...TIMEOUT, logged }, impatient);
   });
 
-  test('no free connection in time', async () => {
+  test('that no connection becomes free in time', async () => {
     const { browser, service } = await impatient.begin(`GET ${PATH}`);
     service.socket.write(`${OK}Connection: close\r\n\r\n`);
     const drip = setInterval(() => service.socket.write('.'), 200);
@@ -94,7 +99,7 @@ describe('service_timeout means', () => {
   });
 });
 
-test('the gateway aborts a response in which the service stops sending', async () => {
+test('the gateway aborts a response if the service stops sending', async () => {
   const { browser, service } = await impatient.begin(`GET ${PATH}/silent`);
   service.socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`);
   await browser.until('half');

@@ -7,7 +7,7 @@ import { valuesOf, without } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// API requests to which the service responds 401 (docs/api.md), and their Server-Timing.
+// API requests to which the service responds with a 401 (docs/api.md), and their Server-Timing.
 
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
@@ -58,7 +58,7 @@ describe('a request with a body of at most 64 KiB', () => {
     ['GET', 1],
     ['PUT', KEPT],
     ['PROPFIND', KEPT],
-  ])('is repeated byte for byte, with the new token: %s, %s bytes', async (method, size) => {
+  ])('is repeated byte for byte with the new token (%s, %s bytes)', async (method, size) => {
     const body = randomBytes(size ?? 0);
     const fields = ['X-Twice: 1', 'x-twice: 2', 'Range: bytes=0-1', 'If-None-Match: "e"'];
     if (size !== null) fields.push(`Content-Length: ${size}`);
@@ -74,7 +74,7 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(second && without(second, ['authorization'])).toEqual(first && without(first, ['authorization']));
   });
 
-  test.each([0, 1, KEPT])('in chunks is repeated with its bytes: %i', async (size) => {
+  test.each([0, 1, KEPT])('in chunks is repeated with the same bytes (%i)', async (size) => {
     const body = randomBytes(size);
     const { rest } = await raw.send(`POST ${PATH}`, ['Transfer-Encoding: chunked'], inChunks(body));
     expect(rest.toString()).toBe('done');
@@ -83,13 +83,13 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(second).toEqual(first);
   });
 
-  test('gets nothing of the first response', async () => {
+  test('gets no part of the first response', async () => {
     const { fields, rest } = await raw.send(`GET ${PATH}`);
     expect(fields.join()).not.toContain('first');
     expect(rest.toString()).toBe('done');
   });
 
-  test('has the same request id on both tries and in its response', async () => {
+  test('has the same request id in both attempts and in its response', async () => {
     const { fields } = await raw.send(`GET ${PATH}`);
     const ids = [...apiRequests(), { fields }].flatMap((each) => valuesOf(each, 'x-request-id'));
     expect(ids).toHaveLength(3);
@@ -97,7 +97,7 @@ describe('a request with a body of at most 64 KiB', () => {
   });
 
   test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])(
-    'is not sent a third time: %s',
+    'is not sent a third time after %s',
     async (status) => {
       responses.toNewToken = respond(status, 'the second response');
       const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
@@ -111,27 +111,24 @@ describe('a request with a body of at most 64 KiB', () => {
 
 describe('a request with a larger body', () => {
   test.each([
-    ['with its length', `Content-Length: ${KEPT + 1}`, (body: Buffer) => body],
+    ['with a Content-Length', `Content-Length: ${KEPT + 1}`, (body: Buffer) => body],
     ['in chunks', 'Transfer-Encoding: chunked', inChunks],
-  ])(
-    'is not repeated: the client gets the 401, and the next request has a new token (%s)',
-    async (_how, field, frame) => {
-      const body = randomBytes(KEPT + 1);
-      const refused = await raw.send(`POST ${PATH}`, [field], frame(body));
-      expect(refused.start).toMatch(/^HTTP\/1.1 401 /);
-      expect(valuesOf(refused, 'www-authenticate')).toEqual(['Bearer error="first"']);
-      expect(refused.rest.toString()).toBe('the first refusal');
-      expect(apiRequests().map((each) => each.body.equals(body))).toEqual([true]);
+  ])('is not repeated, but the next request has a new token (%s)', async (_how, field, frame) => {
+    const body = randomBytes(KEPT + 1);
+    const refused = await raw.send(`POST ${PATH}`, [field], frame(body));
+    expect(refused.start).toMatch(/^HTTP\/1.1 401 /);
+    expect(valuesOf(refused, 'www-authenticate')).toEqual(['Bearer error="first"']);
+    expect(refused.rest.toString()).toBe('the first refusal');
+    expect(apiRequests().map((each) => each.body.equals(body))).toEqual([true]);
 
-      expect((await raw.send(`POST ${PATH}`, [field], frame(body))).rest.toString()).toBe('done');
-      expect(refreshes()).toHaveLength(1);
-    },
-  );
+    expect((await raw.send(`POST ${PATH}`, [field], frame(body))).rest.toString()).toBe('done');
+    expect(refreshes()).toHaveLength(1);
+  });
 });
 
 describe('a 401', () => {
   test.each(['400 Bad', '403 Forbidden', '407 Proxy', '419 Expired', '500 Oops', '503 Busy'])(
-    'is the only status that refreshes the token and repeats the request, unlike %s',
+    'refreshes the token and repeats the request, but %s does not',
     async (status) => {
       responses.toOldToken = respond(status, 'as it is');
       const { start, rest } = await raw.send(`GET ${PATH}`);
@@ -142,10 +139,10 @@ describe('a 401', () => {
   );
 
   test.each([
-    ['another error', respond('400 Bad Request', '{"error":"temporarily_unavailable"}')],
-    ['an outage', respond('503 Busy', 'busy')],
-    ['nonsense', ok('nonsense')],
-  ])('whose refresh gets %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
+    ['another OAuth error', respond('400 Bad Request', '{"error":"temporarily_unavailable"}')],
+    ['a 503', respond('503 Busy', 'busy')],
+    ['an unreadable response', ok('nonsense')],
+  ])('becomes token_endpoint_unavailable if the refresh gets %s', async (_what, atTokenEndpoint) => {
     responses.atTokenEndpoint = atTokenEndpoint;
     const { start, fields, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 503 /);
@@ -155,7 +152,7 @@ describe('a 401', () => {
     expect(apiRequests()).toHaveLength(1);
   });
 
-  test('whose refresh gets invalid_grant is session_expired', async () => {
+  test('becomes session_expired if the refresh gets invalid_grant', async () => {
     responses.atTokenEndpoint = respond('400 Bad Request', '{"error":"invalid_grant"}');
     const { start, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 401 /);
@@ -166,10 +163,13 @@ describe('a 401', () => {
 
 describe.each([
   ['keeps reading', ({ socket }: RawEnd) => socket.write(REFUSED, 'latin1')],
-  ['closes', ({ socket }: RawEnd) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1')],
-])('a service that responds 401 before it has the whole body, and %s', (_how, refuse) => {
+  [
+    'closes the connection',
+    ({ socket }: RawEnd) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
+  ],
+])('a service that responds with a 401 before it has the whole body and %s', (_how, refuse) => {
   test('gets no second request, and the client gets the 401 at once', async () => {
-    const start = 'x'.repeat(KEPT); // the gateway sends a longer body from here on
+    const start = 'x'.repeat(KEPT); // for a longer body, the gateway starts the upstream request now
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);
     await service.until(start);
     refuse(service);
@@ -187,17 +187,17 @@ describe('Server-Timing', () => {
     ['a repeated request', {}, '', `${REFRESHED_TIMING};desc=replayed`],
     ['a request with too large a body to be repeated', {}, 'x'.repeat(70_000), REFRESHED_TIMING],
     ['a failed refresh', { atTokenEndpoint: respond('503 Busy') }, '', 'session;dur, token;dur, service;dur'],
-  ])('of %s says which parts the gateway refreshed and repeated', async (_what, others, body, timing) => {
+  ])('for %s shows what the gateway refreshed and repeated', async (_what, others, body, timing) => {
     Object.assign(responses, others);
     expect(await serverTiming(body)).toBe(timing);
   });
 
-  test('of a request with an expired token says that the gateway refreshed it', async () => {
+  test('for a request with an expired token shows that the gateway refreshed it', async () => {
     await raw.createSession({ expiresAt: 0 });
     expect(await serverTiming()).toBe(REFRESHED_TIMING);
   });
 
-  /** Sends a request. Returns the field without its times. */
+  /** Sends a request. Returns its Server-Timing field without the durations. */
   async function serverTiming(body = ''): Promise<string> {
     const { fields } = await raw.send(`POST ${PATH}`, [`Content-Length: ${body.length}`], body);
     return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');

@@ -33,7 +33,7 @@ async function responseTo(req: ClientRequest): Promise<{ status: number | undefi
 }
 
 describe('an upload', () => {
-  test('that stops before its first 64 KiB loses its connection, and the service receives no request', async () => {
+  test('that stalls before its first 64 KiB is cut off, and the service receives no request', async () => {
     testApp.serviceRequests.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
     upload.write(Buffer.alloc(60_000));
@@ -41,11 +41,11 @@ describe('an upload', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that grows past MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
+  test('that exceeds MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
     await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
     ({ cookie } = await small.createSession());
     const upload = begin('POST', { 'transfer-encoding': 'chunked' }, small.origin);
-    upload.on('error', () => {}); // the connection may close before all is sent
+    upload.on('error', () => {}); // the connection may close before everything is sent
     upload.end(Buffer.alloc(2_000));
     expect(await responseTo(upload)).toMatchObject({ status: 413 });
     expect(small.serviceRequests).toEqual([]);
@@ -59,7 +59,7 @@ describe('an upload', () => {
       return Boolean(res.once('close', () => clearInterval(more)));
     };
     const upload = begin('POST', { 'content-length': String(20 * MIB) });
-    upload.on('error', () => {}); // the connection closes before all is sent
+    upload.on('error', () => {}); // the connection closes before everything is sent
     upload.end(Buffer.alloc(20 * MIB));
     const body = expect.stringContaining('service_timeout');
     expect(await responseTo(upload)).toEqual({ status: 504, body });
@@ -67,7 +67,7 @@ describe('an upload', () => {
 });
 
 describe('a download', () => {
-  test('that the client does not read loses its connection, and frees the one to the service', async () => {
+  test('that the client does not read is cut off, and its connection to the service becomes free', async () => {
     let taken = 0;
     const freed = new Promise<void>((resolve) => {
       testApp.intercept = (_req, res) => {
@@ -92,7 +92,7 @@ describe('a download', () => {
   });
 });
 
-/** Starts an app that counts requests in flight. Its service takes uploads and refreshes tokens. */
+/** Starts an app that counts requests in flight. Its service accepts uploads and refreshes tokens. */
 async function startMeteredApp(): Promise<TestApp> {
   const metered = await startTestApp({ METRICS_PORT: '65000' });
   metered.intercept = (req, res) => {
@@ -105,7 +105,7 @@ async function startMeteredApp(): Promise<TestApp> {
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;
 
-test('uploads that arrive byte by byte take no connection to the service', async () => {
+test('uploads that arrive byte by byte occupy no connection to the service', async () => {
   await using metered = await startMeteredApp();
   const sockets: Socket[] = [];
   for (let session = 0; session < SESSIONS; session += 1) {

@@ -15,13 +15,13 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
-// Services that no request reaches, tested in real processes, whose errors are those of production.
+// Unreachable services. The tests use real processes, so that the errors are the same as in production.
 
 const fleet = useFleet({ processes: 0 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 
-/** Starts a process in front of a service with this URL, and sends one request. */
+/** Starts Cloakroom in front of the service at this URL, and sends one request. */
 async function requestAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
   const sendAgain = async () => send(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
@@ -39,7 +39,7 @@ async function expectProblemAt(
   await kill();
 }
 
-/** Starts a service over TLS with this certificate. */
+/** Starts a TLS service with this certificate. */
 async function startTlsService(certificate: Certificate) {
   const server = createServer(certificate, (_req, res) => res.end('over TLS'));
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
@@ -54,7 +54,7 @@ async function startTlsService(certificate: Certificate) {
   };
 }
 
-/** Returns the variables of a process that trusts this certificate. */
+/** Returns the environment variables that make a process trust this certificate. */
 async function trust({ cert }: Certificate) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'trusted.pem');
@@ -71,7 +71,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ECONNREFUSED/ });
   });
 
-  test('an unknown host name, at once', async () => {
+  test('an unknown host name', async () => {
     await expectProblemAt('http://unknown.invalid', { ...UNREACHABLE, logged: /ENOTFOUND|EAI_AGAIN/ });
   });
 
@@ -89,7 +89,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
 
-  test('a certificate of another name, and the pool keeps its connection', async () => {
+  test('a certificate for another name, which does not use up a connection of the pool', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
@@ -107,7 +107,7 @@ describe('service_unreachable means', () => {
   });
 });
 
-test('the gateway reaches a service with a trusted certificate of its name', async () => {
+test('the gateway reaches a service with a trusted certificate for its name', async () => {
   const certificate = createCertificate('localhost');
   await using trusted = await trust(certificate);
   await using service = await startTlsService(certificate);
@@ -115,7 +115,7 @@ test('the gateway reaches a service with a trusted certificate of its name', asy
   expect(response).toMatchObject({ status: 200, body: 'over TLS' });
 });
 
-test('service_timeout means a service that accepts no connection', async () => {
+test('service_timeout means a service that accepts no connections', async () => {
   await using unresponsive = await startUnresponsivePort();
   const logged = /no response in time|UND_ERR_CONNECT_TIMEOUT/;
   const cause = { status: 504, code: 'service_timeout', logged };

@@ -11,14 +11,14 @@ import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// A complete response arrives whole, a broken one never looks whole, and the pool loses no connection. This holds for every way
-// in which the service responds and closes, and in which the client reads. An uncaught error fails the test.
+// A complete response arrives complete, a broken response never looks complete, and the pool loses no connection. This holds
+// however the service responds and closes, and however the client reads. An uncaught error fails the test.
 
-/** Eight requests arrive at once, and one session uses half of the connections. */
+/** Up to eight requests arrive at once, and one session may use half of the connections. */
 const CONNECTIONS = 2 * 8;
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) }));
-/** Cloakroom's side of each connection, by the port of the client. */
+/** Cloakroom's side of each connection, by client port. */
 const accepted = new Map<number | undefined, Socket>();
 beforeAll(() => {
   raw.testApp.running.server.on('connection', (socket: Socket) => {
@@ -41,7 +41,7 @@ const served = fc.record({
 });
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
-/** How the client reads. The receive window of `late` is full until the service has sent all. */
+/** How the client reads. A `late` client has a full receive window until the service has sent everything. */
 const reading = fc.constantFrom('at once', 'late', 'not to its end');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -50,7 +50,7 @@ const isWhole = (request: Served) => !isBroken(request) && request.leaving !== '
 
 const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
 
-/** Returns the fault of the response that the client received. */
+/** Returns what is wrong with the response that the client received, or null. */
 function faultOf(request: Served, text: string): string | null {
   if (isBroken(request)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
   if (!isWhole(request)) return null; // a reset may lose any part
@@ -78,11 +78,11 @@ async function serve(socket: Socket, request: Served): Promise<void> {
   }
   if (framing === 'chunks') socket.write('0\r\n\r\n');
   if (leaving === 'resets') socket.resetAndDestroy();
-  // The response would otherwise last until a timeout.
+  // Otherwise the response would last until a timeout.
   else if (leaving === 'ends' || !isWhole(request) || framing === 'close') socket.end();
 }
 
-/** Expects that all connections carry requests at once. Each request has its own session, because a session has a quota. */
+/** Expects that all connections carry requests at once. Each request has its own session, because each session has a quota. */
 async function expectAllConnections(): Promise<void> {
   const { promise: allAreThere, resolve } = createDeferred<void>();
   raw.service.requests.length = 0;
@@ -99,7 +99,7 @@ async function expectAllConnections(): Promise<void> {
   for (const { rest } of await Promise.all(requests)) expect(rest.toString()).toBe('next');
 }
 
-test('every response arrives whole or does not look whole, in 60 rounds of up to 8 requests at once', async () => {
+test('every response either arrives complete or does not look complete (60 rounds of up to 8 concurrent requests)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ served, reading }), { minLength: 1, maxLength: 8 }),
@@ -122,7 +122,7 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
             const port = browser.socket.localPort;
             if (isLate) {
               await eventually(async () => accepted.has(port));
-              accepted.get(port)?.cork(); // stands for a full receive window
+              accepted.get(port)?.cork(); // simulates a full receive window
             }
             browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
             if (isLate) {

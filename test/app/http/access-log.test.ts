@@ -11,8 +11,8 @@ import { startHttpServer } from '../../support/http-server.ts';
 type Target = readonly [method: string, target: string, status?: number];
 
 /**
- * Sends requests one after the other, each on a connection of its own. Resolves with the lines logged for them, and how many
- * bytes the client received.
+ * Sends requests one after another, each on its own connection. Resolves with the logged lines and the number of bytes that the
+ * client received.
  */
 async function logRequests(
   targets: readonly Target[],
@@ -60,14 +60,14 @@ async function logRequests(
   };
 }
 
-describe('the line of a request', () => {
-  test('ends its path where a query or a fragment begins, encoded or not', async () => {
+describe('the log line of a request', () => {
+  test('omits the query and the fragment from the path, encoded or not', async () => {
     const targets = ['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'];
     const { entries } = await logRequests(targets.map((target) => ['GET', target]));
     expect(entries.map(({ path }) => path)).toEqual(targets.map(() => '/a/b'));
   });
 
-  test('has these members, in this order, and is one line of JSON', async () => {
+  test('is one line of JSON with these members in this order', async () => {
     const { lines, entries, received } = await logRequests([['GET', '/a/b?secret=1', 204]]);
     expect(lines).toEqual([expect.stringMatching(/^[^\n]*\}\n$/)]);
     const [entry = {}] = entries;
@@ -87,22 +87,22 @@ describe('the line of a request', () => {
     expect(Number.isInteger(entry['ms'])).toBe(true);
   });
 
-  test('keeps quotation marks, backslashes, encoded letters and slashes of a path as they came', async () => {
+  test('keeps quotation marks, backslashes and percent-encodings in the path unchanged', async () => {
     const targets = ['/a"b","status":"500', '/a\\"b\\', '/a/%C3%A9%20%2F%25%252f'];
     const { entries } = await logRequests(targets.map((target) => ['GET', target]));
     expect(entries).toMatchObject(targets.map((path) => ({ path, status: 200, msg: 'request' })));
   });
 
   test.each<[string, string, RequestListener]>([
-    ['a body with its length', 'GET', (_req, res) => res.end('é')],
-    ['chunks', 'GET', (_req, res) => res.write(Buffer.alloc(5)) && res.end('é')],
-    ['a head alone', 'HEAD', (_req, res) => res.end('a body')],
-  ])('counts the bytes that the client receives: %s', async (_what, method, respond) => {
+    ['a body with a Content-Length', 'GET', (_req, res) => res.end('é')],
+    ['a chunked body', 'GET', (_req, res) => res.write(Buffer.alloc(5)) && res.end('é')],
+    ['a response without a body', 'HEAD', (_req, res) => res.end('a body')],
+  ])('counts the bytes that the client receives (%s)', async (_what, method, respond) => {
     const { entries, bytesReceived } = await logRequests([[method, '/']], { respond });
     expect(entries).toMatchObject([{ bytes: bytesReceived }]);
   });
 
-  test('names the session, what happened to its token, and what the parts took', async () => {
+  test('has the log id of the session, the state of its token, and the duration of each part', async () => {
     const session = { session: 'abcdefghijklmnop', token: 'refreshed' as const, bytesIn: 3 };
     const times = { session: 0.26, token: 0, service: 1_234.56 };
     const { entries } = await logRequests([['GET', '/a']], { known: { ...session, times } });
@@ -110,7 +110,7 @@ describe('the line of a request', () => {
     expect(entries[0]).not.toHaveProperty('tokenMs');
   });
 
-  test('is not written at the level warn', async () => {
+  test('is not written at level warn', async () => {
     expect((await logRequests([['GET', '/a']], { level: 'warn' })).lines).toEqual([]);
   });
 });
@@ -120,7 +120,7 @@ describe('a health check', () => {
   const summarize = ({ entries }: Awaited<ReturnType<typeof logRequests>>) =>
     entries.map(({ level, path, status = 'none' }) => [level, path, status].join(' '));
 
-  test('that succeeds like the one before it has no line', async () => {
+  test('that succeeds like the previous one is not logged', async () => {
     const get = ['/healthz', '/readyz?of=a-load-balancer'].map((path): Target => ['GET', path, 200]);
     const head = ['/readyz', '/healthz?'].map((path): Target => ['HEAD', path, 200]);
     const round = [READY, ...get, ...head];
@@ -128,31 +128,31 @@ describe('a health check', () => {
     expect(summarize(logged)).toEqual(['info /readyz 200', 'info /healthz 200']);
   });
 
-  test('that fails has a line, and so has the next one that succeeds', async () => {
+  test('that fails is logged, and so is the next one that succeeds', async () => {
     const statuses = [200, 200, 503, 503, 200, 200, 0, 200, 200];
     const logged = await logRequests(statuses.map((status) => ['GET', '/readyz', status]));
     const written = summarize(logged).map((line) => line.split(' ').at(-1));
     expect(written).toEqual(['200', '503', '503', '200', 'none', '200']);
   });
 
-  test('that fails says nothing about another path', async () => {
+  test('that fails does not affect how another path is logged', async () => {
     const healthy: Target = ['GET', '/healthz', 200];
     const logged = await logRequests([healthy, ['GET', '/readyz', 503], healthy]);
     expect(summarize(logged)).toEqual(['info /healthz 200', 'info /readyz 503']);
   });
 
-  test('is only a GET or HEAD of its very path: every other request has a line', async () => {
+  test('must be a GET or HEAD request for the exact path, so every other request is logged', async () => {
     const paths = ['/', '/healthz/inside', '/readyzed', '/api/readyz', '/Readyz'];
     const others: Target[] = [['POST', '/readyz', 200], ...paths.map((path): Target => ['GET', path, 200])];
     expect((await logRequests([...others, ...others])).lines).toHaveLength(12);
   });
 
-  test('has a line each time at the level debug', async () => {
+  test('is logged every time at level debug', async () => {
     const logged = await logRequests([READY, READY, READY], { level: 'debug' });
     expect(summarize(logged)).toEqual(['info /readyz 200', 'debug /readyz 200', 'debug /readyz 200']);
   });
 
-  test('is counted also without a line', async () => {
+  test('is counted in the metrics even if it is not logged', async () => {
     const registry = new Registry();
     await logRequests([READY, READY, READY], { registry });
     expect(await registry.metrics()).toMatch(/^cloakroom_request_duration_seconds_count\{[^}]*\} 3$/m);

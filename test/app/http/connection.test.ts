@@ -9,7 +9,7 @@ import { useTestApp } from '../../support/fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection, sendRaw } from '../../support/raw-client.ts';
 
-// One request at a time on a connection (contract, section 3).
+// A connection serves one request at a time (docs/decisions/0008).
 
 const testApp = useTestApp();
 let cookie: string;
@@ -25,7 +25,7 @@ beforeEach(() => {
 const request = (method: string, path: string, ...fields: string[]) =>
   [`${method} ${path} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 const statusesOf = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g) ?? [];
-/** Opens a connection. `sendWhole` resolves once the server has read all that was sent. */
+/** Opens a connection. `sendWhole` resolves once the server has read everything that was sent. */
 async function openWatched() {
   const accepted = new Promise<Socket>((resolve) => testApp.running.server.once('connection', resolve));
   const client = await openConnection(testApp.config.port);
@@ -40,7 +40,7 @@ const requestLines = () => testApp.logged.filter((line) => line.includes('"msg":
 
 describe('a thousand requests in one packet', () => {
   test.each(['/openapi.json', '/', '/healthz', API])(
-    'get one response (%s), which closes the connection',
+    'get one response, which closes the connection (%s)',
     async (path) => {
       const responses = await sendRaw(testApp, request('GET', path).repeat(1_000));
       expect(statusesOf(responses)).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('a thousand requests in one packet', () => {
     },
   );
 
-  test('reach the service as one', async () => {
+  test('reach the service as one request', async () => {
     const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
     expect(testApp.serviceRequests).toHaveLength(1);
@@ -66,7 +66,7 @@ test('a client that waits for each response keeps its connection', async () => {
   client.socket.destroy();
 });
 
-test('a GET behind a POST does not reach the service before the POST has its response', async () => {
+test('a GET pipelined after a POST never reaches the service', async () => {
   const arrived = createDeferred<() => void>();
   testApp.intercept = (req, res) => {
     req.resume().once('end', () => arrived.resolve(() => res.end('created')));
@@ -84,7 +84,7 @@ test('a GET behind a POST does not reach the service before the POST has its res
   expect(testApp.serviceRequests).toHaveLength(1);
 });
 
-test('a response whose head has been sent closes the connection with its body', async () => {
+test('if a request is pipelined during a response, the connection closes at the end of that response', async () => {
   const begun = createDeferred<() => void>();
   testApp.intercept = (_req, res) => {
     res.writeHead(200, { 'content-length': '9' }).write('half');
@@ -102,7 +102,7 @@ test('a response whose head has been sent closes the connection with its body', 
   expect(testApp.serviceRequests).toHaveLength(1);
 });
 
-test('a dropped request for an upgrade does not cost the client the response that is due', async () => {
+test('a client still gets its pending response if its pipelined upgrade request is dropped', async () => {
   const upgrade = request('GET', API, 'Connection: Upgrade', 'Upgrade: websocket');
   const responses = await sendRaw(testApp, request('GET', '/healthz') + upgrade);
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
@@ -110,9 +110,9 @@ test('a dropped request for an upgrade does not cost the client the response tha
 
 test.each([
   ['malformed bytes', 'NONSENSE\r\n\r\n'],
-  ['CONNECT', request('CONNECT', 'x:1')],
+  ['a CONNECT request', request('CONNECT', 'x:1')],
 ])(
-  '%s behind a request destroy the connection, as the client would mistake their response',
+  'the server closes the connection on %s after a request, because the client would misattribute a response',
   async (_what, bytes) => {
     const client = await openConnection(testApp.config.port);
     testApp.intercept = () => true;
@@ -125,7 +125,7 @@ test.each([
   },
 );
 
-test('bytes behind a request that says `Connection: close` do not cost it its response', async () => {
+test('a request with `Connection: close` gets its response even if more bytes follow it', async () => {
   const responses = await sendRaw(
     testApp,
     `${request('GET', '/healthz', 'Connection: close')}GET /more HTTP`,
@@ -133,7 +133,7 @@ test('bytes behind a request that says `Connection: close` do not cost it its re
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });
 
-test('an HTTP/1.0 client that closes its side gets no part of a response that looks whole', async () => {
+test('an HTTP/1.0 client that closes its side gets a reset, so a partial response does not look complete', async () => {
   testApp.intercept = (_req, res) => res.write('half') || true;
   const { client } = await openWatched();
   client.socket.write(request('GET', API, `Cookie: ${cookie}`).replace('1.1', '1.0'));
@@ -145,25 +145,22 @@ test('an HTTP/1.0 client that closes its side gets no part of a response that lo
 const PATHS =
   '/ /auth/login /auth/callback /auth/session /workspaces /console /openapi.json /api/public/v1/workspaces';
 
-test.each(PATHS.split(' '))(
-  'a bad chunk behind the head of GET %s causes no log line at error',
-  async (path) => {
-    for (const session of ['', `Cookie: ${cookie}\r\n`]) {
-      const client = connect(testApp.config.port, '127.0.0.1');
-      const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
-      client.on('error', () => {}); // a reset ends the connection as well
-      client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-      await ended;
-      client.destroy();
-    }
-    // The two requests have been logged once a later one has.
-    await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
-    await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
-    expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
-  },
-);
+test.each(PATHS.split(' '))('a malformed chunk after the head of GET %s logs no error', async (path) => {
+  for (const session of ['', `Cookie: ${cookie}\r\n`]) {
+    const client = connect(testApp.config.port, '127.0.0.1');
+    const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
+    client.on('error', () => {}); // a reset ends the connection as well
+    client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    await ended;
+    client.destroy();
+  }
+  // Once a later request has been logged, these two have been logged as well.
+  await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
+  await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
+  expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
+});
 
-test('a client that reads a large response slowly, but steadily, receives all of it', async () => {
+test('a client that reads a large response slowly but steadily receives all of it', async () => {
   const [size, step, silenceMs] = [64_000_000, 16_000_000, 60_000];
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'setTimeout'],
@@ -171,14 +168,14 @@ test('a client that reads a large response slowly, but steadily, receives all of
   try {
     const bound = await bindPort('127.0.0.1', 0);
     const http = new HttpServer({ log: createLog('silent'), lingerMs: silenceMs, silenceMs });
-    await http.listen(bound, (_req, res) => void res.end(Buffer.alloc(size))); // one write
+    await http.listen(bound, (_req, res) => void res.end(Buffer.alloc(size))); // a single write
     const client = connect(bound.port, '127.0.0.1');
     client.write(request('GET', '/', 'Connection: close'));
     let received = 0;
     for await (const chunk of client) {
       const before = received;
       received += (chunk as Buffer).length;
-      if (Math.floor(received / step) > Math.floor(before / step)) jest.advanceTimersByTime(silenceMs); // one check
+      if (Math.floor(received / step) > Math.floor(before / step)) jest.advanceTimersByTime(silenceMs); // runs one silence check
     }
     expect(received).toBeGreaterThan(size);
     await http.drain(1_000);

@@ -31,7 +31,7 @@ const PAGES = [
   '/console',
 ];
 
-test.each(PAGES)('another site may link to %s, but not embed it', async (path) => {
+test.each(PAGES)('another site may link to %s but not embed it', async (path) => {
   testApp.serviceRequests.length = 0;
   for (const site of ['cross-site', 'same-site']) {
     expect(await statusOf(path, site, 'no-cors', 'image')).toBe(403);
@@ -44,7 +44,7 @@ test.each(PAGES)('another site may link to %s, but not embed it', async (path) =
 });
 
 test.each(PAGES)(
-  '%s opens for its own pages, for a typed address, and for clients without Fetch Metadata',
+  '%s opens from our own pages, from a typed address, and for clients without Fetch Metadata',
   async (path) => {
     expect(await statusOf(path, 'same-origin', 'cors', 'empty')).toBe(200);
     expect(await statusOf(path, 'none', 'navigate', 'document')).toBe(200);

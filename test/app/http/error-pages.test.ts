@@ -9,7 +9,7 @@ import { startHttpServer } from '../../support/http-server.ts';
 import { exchangeBytes } from '../../support/raw-client.ts';
 import { render } from '../../support/render.ts';
 
-/** An app whose pages do what `page` does, and the lines that it logs. */
+/** Creates an app whose pages use the handler `page`. Returns it with the lines that it logs. */
 function createApp(page: RequestHandler, { renderPage = render, signedIn = false } = {}) {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
@@ -27,7 +27,7 @@ interface Sent {
   readonly accept?: string;
 }
 
-/** Sends a request for a page that fails with this error. Resolves with the response and the lines logged. */
+/** Requests a page that fails with this error. Resolves with the response and the logged lines. */
 async function fail(
   error: unknown,
   {
@@ -42,7 +42,7 @@ async function fail(
   return { response, lines, type: response.headers['content-type'] };
 }
 
-/** The links of an error page, in order. */
+/** Returns the links of an error page in order. */
 function linksOf(html: string): string[] {
   const actions = /<p class="actions">(.*?)<\/p>/s.exec(html)?.[1] ?? '';
   return [...actions.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href, label]) => `${label}: ${href}`);
@@ -52,7 +52,7 @@ const secret = new Error('secret cause');
 const outage = new StoreUnavailableError(secret);
 const noSuchItem = new AppError('page_not_found');
 
-test('a Redis outage is a page with its text, its headers and the request id, for signed-in users or not', async () => {
+test('the error page of a Redis outage has its text, headers and request id, and does not say whether the user is signed in', async () => {
   const { response, type } = await fail(outage);
   expect(response.status).toBe(503);
   expect(response.headers['retry-after']).toBe('2');
@@ -66,7 +66,7 @@ test('a Redis outage is a page with its text, its headers and the request id, fo
 test.each([
   ['an unknown error', secret],
   ['a thrown value that is not an Error', { status: 418, message: 'secret cause' }],
-])('%s is a 500 page without its cause, and an error in the log', async (_what, error) => {
+])('%s gets a 500 page without its cause, and is logged as an error', async (_what, error) => {
   const { response, lines } = await fail(error);
   expect(response.status).toBe(500);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
@@ -90,28 +90,25 @@ test.each([
   ['signed in', '/', secret, [AGAIN('/'), WORKSPACES]],
   ['signed in', '/workspaces?page=2', secret, [AGAIN('/workspaces?page=2')]],
   ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
-])(
-  'a %s user gets links from %s, and never only back to the page that failed',
-  async (user, path, error, links) => {
-    const { response } = await fail(error, { path, signedIn: user === 'signed in' });
-    expect(linksOf(response.text)).toEqual(links);
-  },
-);
+])('a %s user gets the right links on the error page for %s', async (user, path, error, links) => {
+  const { response } = await fail(error, { path, signedIn: user === 'signed in' });
+  expect(linksOf(response.text)).toEqual(links);
+});
 
-test('a page that offers to try again says in words how long to wait', async () => {
+test('an error page that offers to try again shows how long to wait', async () => {
   const { response } = await fail(outage);
   expect(response.text).toContain('<p data-retry-after="2">You can try again in');
   expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
 });
 
-test('a failed form does not offer to send it again, and names no time to wait', async () => {
+test('the error page of a failed form neither offers to resend it nor shows how long to wait', async () => {
   const { response } = await fail(outage, { method: 'post' });
   expect([response.status, response.headers['retry-after']]).toEqual([503, '2']);
   expect(linksOf(response.text)).toEqual([START]);
   expect(response.text).not.toContain('data-retry-after');
 });
 
-test('an error page shows its status, except after refused consent, which is not an error', async () => {
+test('an error page shows its status, except after denied consent, which is not an error', async () => {
   expect((await fail(noSuchItem)).response.text).toContain('Error 404');
   const { response } = await fail(new AppError('access_denied'));
   expect(response.status).toBe(403);
@@ -119,7 +116,7 @@ test('an error page shows its status, except after refused consent, which is not
 });
 
 test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
-  'the link on the error page for %s leads to no other site',
+  'no link on the error page for %s leads to another site',
   async (target) => {
     const { app } = createApp((_req, _res, next) => next(secret));
     const outer = express().use((req, res, next) => {
@@ -137,11 +134,14 @@ test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
 
 test.each([
   ['the page that failed', new AppError('permission_missing'), 'Sign in again', '/page?a=1&b=%2F'],
-  ['the page that it names', new AppError('code_missing', { returnTo: '/' }), 'Try again', '/'],
-])('an error that a sign-in mends links to it, and back to %s', async (_where, error, label, returnTo) => {
-  const { response } = await fail(error, { path: '/page?a=1&b=%2F' });
-  expect(linksOf(response.text)[0]).toBe(`${label}: /auth/login?return_to=${encodeURIComponent(returnTo)}`);
-});
+  ['the page given with the error', new AppError('code_missing', { returnTo: '/' }), 'Try again', '/'],
+])(
+  'an error that a sign-in can fix links to sign-in, which returns to %s',
+  async (_where, error, label, returnTo) => {
+    const { response } = await fail(error, { path: '/page?a=1&b=%2F' });
+    expect(linksOf(response.text)[0]).toBe(`${label}: /auth/login?return_to=${encodeURIComponent(returnTo)}`);
+  },
+);
 
 test('a client that prefers JSON gets problem+json', async () => {
   const { response, type } = await fail(outage, { accept: 'application/json' });
@@ -154,13 +154,13 @@ test('a client that prefers JSON gets problem+json', async () => {
 });
 
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])(
-  'a client that accepts %j gets a page',
+  'a client that accepts %j gets an HTML page',
   async (accept) => {
     expect((await fail(secret, { accept })).type).toBe('text/html; charset=utf-8');
   },
 );
 
-test('a malformed percent-encoding in a path is a 400 page', async () => {
+test('a path with a malformed percent-encoding gets a 400 page', async () => {
   const { response, lines } = await fail(secret, { path: '/item/%ff' });
   expect(response.status).toBe(400);
   expect(response.text).toContain('This address is malformed');
@@ -168,7 +168,7 @@ test('a malformed percent-encoding in a path is a 400 page', async () => {
   expect(lines).toEqual([]);
 });
 
-test('a failure on our side is logged with its cause and request id, and without the query', async () => {
+test('a failure on our side is logged with its cause and request id, but without the query', async () => {
   const { response, lines } = await fail(outage, { path: '/page?token=hidden' });
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -180,7 +180,7 @@ test('a failure on our side is logged with its cause and request id, and without
   expect(lines[0]).not.toContain('hidden');
 });
 
-test('a response that has begun is cut off', async () => {
+test('a page that fails after its response has begun is cut off', async () => {
   const { app, lines } = createApp((_req, res, next) => {
     res.write('half a page', () => next(secret));
   });
@@ -188,7 +188,7 @@ test('a response that has begun is cut off', async () => {
   expect(lines).toHaveLength(1);
 });
 
-test('a client gets the first error as JSON where the error page fails', async () => {
+test('if the error page itself fails, the client gets the original error as JSON', async () => {
   const renderPage = () => {
     throw new Error('broken template');
   };

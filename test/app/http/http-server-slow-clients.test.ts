@@ -11,10 +11,10 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
-/** The gateway sends a longer body to the service once this much has arrived. */
+/** For a longer body, the gateway starts the upstream request once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
-/** Much less than each limit. */
+/** Much shorter than each limit. */
 const DRIP_MS = 50;
 
 const testApp = useTestApp({}, undefined, {
@@ -28,7 +28,7 @@ let received: string;
 let closed: Promise<unknown>;
 /** Whether the whole body reached the service. Resolves once the request has ended there. */
 let arrivedWhole: Promise<boolean>;
-/** Takes the whole body at the service. */
+/** Makes the service read the whole body. */
 let take: Interceptor;
 
 beforeEach(async () => {
@@ -53,7 +53,7 @@ async function open(at: TestApp): Promise<void> {
   closed = new Promise((resolve) => socket.once('close', resolve));
 }
 
-/** Starts an app with one short limit, and connects to it. On a busy machine, another short limit might end the test. */
+/** Starts an app with a single short limit, and connects to it. On a busy machine, a second short limit could interfere. */
 async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
   const own = await startTestApp({}, undefined, limits);
   own.intercept = take;
@@ -67,7 +67,7 @@ function head(...fields: string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Sends a piece again and again, until the connection closes or for so many times. */
+/** Sends a piece repeatedly, at most `times` times, until the connection closes. */
 async function drip(piece: string, times = Infinity): Promise<void> {
   for (let sent = 0; sent < times && socket.writable; sent += 1) {
     socket.write(piece);
@@ -76,7 +76,7 @@ async function drip(piece: string, times = Infinity): Promise<void> {
 }
 
 describe('a request head', () => {
-  test('that never ends gets 408, and the service receives no request', async () => {
+  test('that never ends gets a 408, and the service receives no request', async () => {
     socket.write(head('A: b').slice(0, -2));
     await drip('A: b\r\n');
     await closed;
@@ -84,39 +84,39 @@ describe('a request head', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that never ends gets 408, also behind an earlier request', async () => {
+  test('that never ends gets a 408 even after an earlier request', async () => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
     await drip('a');
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
   });
 
-  test('that never begins gets its connection closed', async () => {
+  test('that never begins has its connection closed', async () => {
     await closed;
     expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
 
-  test('has no more time than a whole request', async () => {
+  test('must arrive within the time limit of a whole request', async () => {
     await using _own = await openOwn({ clientRequestSeconds: 0.3 });
     using watch = startStopwatch();
     socket.write('GET / HT');
     await closed;
-    expect(watch.ms()).toBeLessThan(5_000); // by clientRequestSeconds, not by the 20 s of a head
+    expect(watch.ms()).toBeLessThan(5_000); // limited by clientRequestSeconds, not by the 20 s for a head
     expect(received).toMatch(/^HTTP\/1.1 408 /);
   });
 });
 
 describe('a request body', () => {
-  test('that arrives slowly, but without a pause, reaches the service whole', async () => {
+  test('that arrives slowly but steadily reaches the service complete', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 1 });
     socket.write(head('Connection: close', 'Content-Length: 24'));
-    await drip('x', 24); // takes longer than the limit of silence
+    await drip('x', 24); // takes longer than the silence limit
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
     expect(await arrivedWhole).toBe(true);
   });
 
-  test('that stops in the middle loses its connection, and the gateway aborts the upstream request', async () => {
+  test('that stalls halfway has its connection closed, and the gateway aborts the upstream request', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
     socket.write(`${head('Content-Length: 100000')}${START}`);
     expect(await arrivedWhole).toBe(false);
@@ -128,7 +128,7 @@ describe('a request body', () => {
     ['Content-Length: 100000000', START],
     ['Transfer-Encoding: chunked', START_CHUNK],
   ])(
-    'that drips without end (%s) gets 408, and the gateway aborts the upstream request',
+    'that trickles in endlessly gets a 408, and the gateway aborts the upstream request (%s)',
     async (framing, start) => {
       socket.write(head(framing) + start);
       await drip('1\r\nx\r\n');
@@ -138,7 +138,7 @@ describe('a request body', () => {
     },
   );
 
-  test('that drips without end from its first byte gets 408, and the service receives no request', async () => {
+  test('that trickles in from its first byte gets a 408, and the service receives no request', async () => {
     socket.write(head('Transfer-Encoding: chunked'));
     await drip('1\r\nx\r\n');
     await closed;
@@ -146,7 +146,7 @@ describe('a request body', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that drips without end during its response makes the gateway abort the response', async () => {
+  test('that trickles in endlessly during its response makes the gateway abort the response', async () => {
     testApp.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
@@ -162,9 +162,9 @@ describe('a request body', () => {
 
 test.each([
   ['pipelines', () => head().replace('POST', 'GET').repeat(2)],
-  ['goes on with its upload', () => head('Content-Length: 50000000') + START],
+  ['continues its upload', () => head('Content-Length: 50000000') + START],
 ])(
-  'a client that reads nothing of a response gets its connection reset, also where it %s',
+  'a client that reads nothing of its response has its connection reset, even if it %s',
   async (_what, toRequest) => {
     await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responding = createDeferred<void>();
@@ -180,13 +180,13 @@ test.each([
   },
 );
 
-describe('an HTTP/1.0 client, to which the end of a connection ends the response,', () => {
+describe('an HTTP/1.0 client, for which a closed connection ends the response,', () => {
   const http10 = (method: string, ...fields: string[]) =>
     head(...fields)
       .replace('POST', method)
       .replace('HTTP/1.1', 'HTTP/1.0');
 
-  test('gets a reset where it drips its body without end during its response', async () => {
+  test('gets a reset if its body trickles in endlessly during the response', async () => {
     testApp.intercept = (_req, res) => res.write('half') || true;
     const outcome = outcomeOf(socket);
     socket.write(http10('POST', 'Content-Length: 100000') + START);
@@ -195,11 +195,11 @@ describe('an HTTP/1.0 client, to which the end of a connection ends the response
     expect(received).toMatch(/half$/);
   });
 
-  test('gets a reset where it reads nothing of its response', async () => {
+  test('gets a reset if it reads nothing of its response', async () => {
     await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responded = createDeferred<void>();
     own.intercept = (_req, res) => {
-      res.write('x'); // without a Content-Length
+      res.write('x'); // sends the head without a Content-Length
       res.end(Buffer.alloc(50_000_000));
       return true;
     };
@@ -213,7 +213,7 @@ describe('an HTTP/1.0 client, to which the end of a connection ends the response
   });
 });
 
-test('the server closes an idle connection after the time that Keep-Alive announces', async () => {
+test('the server closes an idle connection after the time announced in Keep-Alive', async () => {
   await using _own = await openOwn({ clientIdleSeconds: 1 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
@@ -222,7 +222,7 @@ test('the server closes an idle connection after the time that Keep-Alive announ
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
 });
 
-test('the idle timeout closes an idle connection, but none that waits for its response', async () => {
+test('the idle timeout closes an idle connection, but not one that waits for a response', async () => {
   await using own = await openOwn({ clientIdleSeconds: 0.3, serviceTimeoutSeconds: 0.5 });
   own.intercept = (_req, res) => {
     res.write('first');
@@ -238,7 +238,7 @@ test('the idle timeout closes an idle connection, but none that waits for its re
   await eventually(async () => received.split('more').length > before + 2);
 });
 
-test('line breaks behind a response do not keep the connection open', async () => {
+test('line breaks after a response do not keep the connection open', async () => {
   await using _own = await openOwn({ clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');

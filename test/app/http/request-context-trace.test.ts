@@ -17,7 +17,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'rojo=1, congo=t61' };
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
 
-/** Sends a request. Resolves with its id. */
+/** Sends a request. Resolves with its request id. */
 const get = async (path: string, headers: Record<string, string>) => {
   const response = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
   await response.text();
@@ -30,7 +30,7 @@ const getFromService = async (headers: Record<string, string>) => {
   return get(API_PATH, { cookie, ...headers });
 };
 const sentHeaders = () => testApp.serviceRequests.map(({ headers }) => headers);
-/** The log line of a request, once it is written. */
+/** Resolves with the log line of a request, once it is written. */
 const lineOf = async (requestId: string): Promise<object> => {
   const find = () =>
     testApp.logged.find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
@@ -39,13 +39,13 @@ const lineOf = async (requestId: string): Promise<object> => {
 };
 
 describe('a trace', () => {
-  test('is named in the log line of its request, and passed on to the service unchanged', async () => {
+  test('is logged with its request, and forwarded to the service unchanged', async () => {
     const id = await getFromService(TRACE);
     expect(sentHeaders()).toEqual([expect.objectContaining(TRACE)]);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
-  test('is passed on with the upstream requests of a page', async () => {
+  test('is forwarded with the upstream requests of a page', async () => {
     const { browser } = await testApp.signIn('/');
     testApp.serviceRequests.length = 0;
     const cookie = await browser.jar.getCookieString(testApp.origin);
@@ -54,16 +54,16 @@ describe('a trace', () => {
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
-  test('is passed on with the refresh that its request causes', async () => {
+  test('is forwarded with a token refresh that its request causes', async () => {
     testApp.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
     const { cookie } = await testApp.createSession({ expiresAt: 0 });
     const id = await get(API_PATH, { cookie, ...TRACE });
     expect(tokenRequests(testApp).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
-    await lineOf(id); // or the next test would find it in its log
+    await lineOf(id); // otherwise the line could appear during the next test
   });
 
-  test('that is malformed is neither logged nor passed on, nor is its state', async () => {
+  test('that is malformed is neither logged nor forwarded, and nor is its tracestate', async () => {
     const id = await getFromService(MALFORMED);
     const [sent = { traceparent: 'no request' }] = sentHeaders();
     expect(Object.keys(sent).filter((name) => name.startsWith('trace'))).toEqual([]);

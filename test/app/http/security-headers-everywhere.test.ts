@@ -46,7 +46,7 @@ const OF_GATEWAY = [
 ];
 const WITHOUT_COOKIE = ['GET /', 'GET /api/public/v1/things'];
 
-/** The header fields of a response, by name. */
+/** Returns the header fields of a response, by name. */
 async function headersOf(line: string, withCookie: boolean): Promise<Map<string, string>> {
   const fields = ['Host: x', 'Connection: close', ...(withCookie ? [`Cookie: ${cookie}`] : [])];
   const response = await sendRaw(testApp, [`${line} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
@@ -57,7 +57,7 @@ async function headersOf(line: string, withCookie: boolean): Promise<Map<string,
   );
 }
 
-/** The service's own responses may have its headers. */
+/** Responses from the service may keep the headers of the service. */
 const isOfService = (line: string, withCookie: boolean) => withCookie && line === 'GET /api/public/v1/things';
 
 const cases = [
@@ -77,13 +77,13 @@ test.each(cases)(
   },
 );
 
-// Express itself responds to OPTIONS, with the names of methods and nothing else.
+// Express itself responds to OPTIONS, and sends only the names of the methods.
 const ownCases = cases.filter(
   ([line, withCookie]) => !isOfService(line, withCookie) && !line.startsWith('OPTIONS'),
 );
 
 test.each(ownCases)(
-  'the response to %s (with a cookie: %j) names its type, and no software',
+  'the response to %s (with a cookie: %j) has a content type and does not name any software',
   async (line, withCookie) => {
     const headers = await headersOf(line, withCookie);
     expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
@@ -91,13 +91,16 @@ test.each(ownCases)(
   },
 );
 
-test.each(OURS)('the response to %s is isolated, and stored only if it is the same for all', async (line) => {
-  const headers = await headersOf(line, true);
-  expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
-  expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
-  const caching = line === 'GET /openapi.json' ? 'public, max-age=300' : 'no-store';
-  expect(headers.get('cache-control')).toBe(caching);
-});
+test.each(OURS)(
+  'the response to %s is isolated, and caches may store it only if it is the same for all users',
+  async (line) => {
+    const headers = await headersOf(line, true);
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    const caching = line === 'GET /openapi.json' ? 'public, max-age=300' : 'no-store';
+    expect(headers.get('cache-control')).toBe(caching);
+  },
+);
 
 test('the session of these tests is signed in', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);

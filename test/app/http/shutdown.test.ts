@@ -16,13 +16,13 @@ import { openByteReader, outcomeOf } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
-/** Far beyond any test. */
+/** Much longer than any test. */
 const LONG_MS = 60_000;
 
 type Handle = (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown;
 type Options = Partial<ShutdownOptions>;
 
-/** A server on a bound port. `listen()` starts it; its handler learns whether the drain refuses a request. */
+/** Creates a server on a bound port. `listen()` starts it. The handler is told whether the drain refuses the request. */
 async function createDrainable(handle: Handle, options: Options = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const log = createLog('silent');
@@ -36,7 +36,7 @@ async function createDrainable(handle: Handle, options: Options = {}) {
   };
 }
 
-/** A server whose response `res` is still due, and a client that connected before the server was up. */
+/** Starts a server with a pending response `res` for a client that connected before the server was up. */
 async function serveEarlyClient(options: Options = {}) {
   const received = createDeferred<ServerResponse>();
   const { port, drain, listen } = await createDrainable((_req, res) => received.resolve(res), options);
@@ -49,7 +49,7 @@ async function serveEarlyClient(options: Options = {}) {
 
 type Started = Awaited<ReturnType<typeof serve>>;
 
-/** A server that runs. Its responses say whether the drain refuses the request, unless `handle` does otherwise. */
+/** Starts a server. By default, its responses say whether the drain refuses the request. */
 async function serve(
   options: Options = {},
   handle: Handle = (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
@@ -63,13 +63,13 @@ async function serve(
 }
 const BEHIND_LOAD_BALANCER = { behindLoadBalancer: true };
 
-/** Opens a connection that the server has accepted. `sendWhole` resolves once the server has read all that was sent. */
+/** Opens a connection. `sendWhole` resolves once the server has read everything that was sent. */
 async function open({ server, port }: Started) {
   const accepted = createDeferred<Socket>();
   server.once('connection', accepted.resolve);
   const client = connect(port, '127.0.0.1').setEncoding('utf8');
   const entered = Promise.all([accepted.promise, once(client, 'connect')]);
-  await Promise.race([entered, once(client, 'close')]); // rejects where it is refused
+  await Promise.race([entered, once(client, 'close')]); // rejects if the connection is refused
   const sendWhole = async (bytes: string) => {
     client.write(bytes);
     const serverEnd = await accepted.promise;
@@ -86,13 +86,13 @@ async function send(client: Socket, path = '/'): Promise<string> {
   return response;
 }
 
-/** Lets fake time pass, and the immediates that its timers set. */
+/** Advances the fake timers, and runs the immediates that they set. */
 async function pass(ms: number): Promise<void> {
   await jest.advanceTimersByTimeAsync(ms);
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a drain waits for the request of a client that connected before the server was up', async () => {
+test('a drain waits for the response to a client that connected before the server was up', async () => {
   const { client, drain, res } = await serveEarlyClient();
   let isOver = false;
   const drained = drain().finally(() => (isOver = true));
@@ -104,7 +104,7 @@ test('a drain waits for the request of a client that connected before the server
   expect(await response).toMatch(/\r\nconnection: close\r\n[^]*whole$/i);
 });
 
-test('a drain destroys a connection that takes too long, and resolves with false', async () => {
+test('a drain destroys connections that take too long, and resolves with false', async () => {
   const { client, drain } = await serveEarlyClient();
   const response = text(client);
   expect(await drain(30)).toBe(false);
@@ -112,12 +112,12 @@ test('a drain destroys a connection that takes too long, and resolves with false
 });
 
 test.each([
-  ['a response that is not finished', 'half', false],
+  ['an unfinished response', 'half', false],
   ['a finished response that its client does not read', Buffer.alloc(20_000_000), true],
-])('a drain that takes too long resets an HTTP/1.0 connection with %s', async (_which, part, isFinished) => {
+])('a drain that times out resets an HTTP/1.0 connection with %s', async (_which, part, isFinished) => {
   const responding = createDeferred<Socket>();
   const app = await serve({}, (req, res) => {
-    res.write(part); // without a Content-Length
+    res.write(part); // sends the head without a Content-Length
     if (isFinished) res.end();
     responding.resolve(req.socket);
   });
@@ -127,7 +127,7 @@ test.each([
   const serverEnd = await responding.promise;
   if (isFinished) {
     client.end();
-    await once(serverEnd, 'end'); // Node sends the end of our side behind the response
+    await once(serverEnd, 'end'); // Node closes our side after the response
   }
   expect(await app.drain(30)).toBe(false);
   client.resume();
@@ -137,7 +137,7 @@ test.each([
 test.each([
   ['a client', {}],
   ['a load balancer', BEHIND_LOAD_BALANCER],
-])('a response to %s whose head was sent before the drain ends its connection', async (_to, options) => {
+])('a response to %s that began before the drain closes its connection at the end', async (_to, options) => {
   const { client, drain, res } = await serveEarlyClient(options);
   res.writeHead(200, { 'content-length': '8' }).write('half');
   const [head] = (await once(client, 'data')) as [Buffer];
@@ -146,7 +146,7 @@ test.each([
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
   try {
     const drained = drain(LONG_MS);
-    await pass(5_000); // the drain has closed all that it closes by itself
+    await pass(5_000); // by now the drain has closed every idle connection
     expect(socket?.writableEnded).toBe(false);
     const responded = once(res, 'close');
     res.end('done');
@@ -159,14 +159,14 @@ test.each([
   }
 });
 
-test('a drain without connections ends at once', async () => {
+test('a drain without connections ends immediately', async () => {
   const { http, drain } = await serve();
   expect(http.isDraining).toBe(false);
   expect(await drain()).toBe(true);
   expect(http.isDraining).toBe(true);
 });
 
-test('a drain closes idle connections, used and unused', async () => {
+test('a drain closes idle connections, whether or not they have been used', async () => {
   const app = await serve();
   const [used, unused] = [await open(app), await open(app)];
   expect(await send(used)).toMatch(/connection: keep-alive/i);
@@ -176,27 +176,27 @@ test('a drain closes idle connections, used and unused', async () => {
 });
 
 test.each([
-  ['sent CONNECT', 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'],
-  ['sent half of a request', 'GET /other HTTP'],
+  ['has sent a CONNECT request', 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'],
+  ['has sent half of a request', 'GET /other HTTP'],
   [
-    'still sends a body that has its response',
+    'is still sending a body after its response',
     'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 300000\r\n\r\nab',
   ],
 ])('a drain does not wait for a connection that %s', async (_name, bytes) => {
   const app = await serve();
   app.server.on('connect', (_req, socket) => socket.on('error', () => {}));
   const client = await open(app);
-  client.on('error', () => {}); // it may be a reset
+  client.on('error', () => {}); // the close may be a reset
   await send(client);
   await client.sendWhole(bytes);
   expect(await app.drain()).toBe(true);
 });
 
-test('a drain does not wait for a response that was aborted while its HTTP/1.0 client left', async () => {
+test('a drain does not wait for a response that was aborted while its HTTP/1.0 client disconnected', async () => {
   const ended = createDeferred<void>();
   const { port, drain } = await serve({}, (req, res) => {
     req.socket.once('end', () => {
-      abortResponse(res); // while Node sends the end of our side
+      abortResponse(res); // while Node is closing our side
       ended.resolve();
     });
   });
@@ -206,7 +206,7 @@ test('a drain does not wait for a response that was aborted while its HTTP/1.0 c
   expect(await drain()).toBe(true);
 });
 
-test('a request behind a response that is due is dropped, and the drain ends with that response', async () => {
+test('a request pipelined after a pending response is dropped, and the drain ends with that response', async () => {
   const begun: ServerResponse[] = [];
   const app = await serve({}, (_req, res) => begun.push(res));
   const client = await open(app);
@@ -224,9 +224,9 @@ test('a request behind a response that is due is dropped, and the drain ends wit
 
 describe('during a drain', () => {
   test.each([
-    ['on an idle connection is refused', 0],
-    ['that arrived while the process stalled is refused, however long the stall', 1_000],
-  ])('a request %s, and closes the connection', async (_which, stallMs) => {
+    ['on an idle connection', 0],
+    ['that arrives while the process stalls', 1_000],
+  ])('a request %s is refused, and its connection closes', async (_which, stallMs) => {
     const app = await serve();
     const client = await open(app);
     expect(await send(client)).toMatch(/served$/);
@@ -237,7 +237,7 @@ describe('during a drain', () => {
     expect(await drained).toBe(true);
   });
 
-  test('the first request on a new connection is served, and closes it', async () => {
+  test('the first request on a new connection is served, and the connection closes', async () => {
     const app = await serve();
     const client = await open(app);
     const drained = app.drain();
@@ -245,7 +245,7 @@ describe('during a drain', () => {
     expect(await drained).toBe(true);
   });
 
-  test('the response to a request in progress closes its connection', async () => {
+  test('the response to a request in progress closes the connection', async () => {
     const app = await serve();
     const client = await open(app);
     app.server.prependOnceListener('request', () => void app.drain());
@@ -253,12 +253,12 @@ describe('during a drain', () => {
     await once(client, 'close');
   });
 
-  test('an idle connection of a load balancer closes at once, without a 503', async () => {
+  test('an idle connection from a load balancer closes immediately, without a 503', async () => {
     const app = await serve(BEHIND_LOAD_BALANCER);
     const client = await open(app);
     await send(client);
     let received = '';
-    client.on('data', (chunk: string) => (received += chunk)).on('error', () => {}); // it may be a reset
+    client.on('data', (chunk: string) => (received += chunk)).on('error', () => {}); // the close may be a reset
     const closed = new Promise((resolve) => client.once('close', resolve));
     const drained = app.drain();
     client.write(REQUEST);
@@ -269,7 +269,7 @@ describe('during a drain', () => {
 });
 
 describe('a load balancer', () => {
-  /** Moves the clock of this process; its timers go on as before. */
+  /** Advances the clock of this process without affecting its timers. */
   let advance: (ms: number) => void;
   beforeEach(() => {
     const now = performance.now.bind(performance);
@@ -283,7 +283,7 @@ describe('a load balancer', () => {
     jest.restoreAllMocks();
   });
 
-  /** A server whose readiness a load balancer has checked three times. */
+  /** Starts a server whose readiness a load balancer has checked three times. */
   const serveChecked = async (everyMs: number) => {
     const app = await serve(BEHIND_LOAD_BALANCER);
     for (let times = 0; times < 3; times += 1) {
@@ -295,7 +295,7 @@ describe('a load balancer', () => {
     return app;
   };
 
-  /** Sends requests through a drain until one is refused. Measures how long that took, and the longest time between two. */
+  /** Sends requests during a drain until one is refused. Measures the total time and the longest pause between requests. */
   const sendThroughDrain = async () => {
     const app = await serveChecked(150);
     const began = performance.now();
@@ -312,18 +312,18 @@ describe('a load balancer', () => {
     return { pauseMs, ms: sentAt - began, stopwatchMs: watch.ms(), inTime: await drained };
   };
 
-  test('that still sends requests finds connections accepted for a third of the drain', async () => {
+  test('that keeps sending requests can still connect for a third of the drain time', async () => {
     let seen = await sendThroughDrain();
-    // Where this machine stalled, no requests came for so long that a drain may end.
+    // If this machine stalled, the pause between requests may have been long enough for the drain to end.
     for (let times = 1; seen.pauseMs > 300 && times < 10; times += 1) seen = await sendThroughDrain();
     expect(seen.pauseMs).toBeLessThanOrEqual(300);
-    // Without the requests it would have ended after the check that is due, and half a second.
+    // Without these requests, it would have ended half a second after the next readiness check.
     expect(seen.ms).toBeGreaterThan(950);
     expect(seen.stopwatchMs).toBeLessThan(2_500);
     expect(seen.inTime).toBe(true);
   });
 
-  test('is not recognised by a single check', async () => {
+  test('is not recognised after a single readiness check', async () => {
     const app = await serve(BEHIND_LOAD_BALANCER);
     await send(await open(app), '/check');
     const drained = app.drain(10_000);

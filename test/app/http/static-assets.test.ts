@@ -25,7 +25,7 @@ describe('a folder', () => {
   const write = async (file: string, content: string) => writeFile(join(folder, file), content);
   const urlOfA = () => createAssets(folder).url('a.js');
 
-  test('has the same URLs in every place', () => {
+  test('has the same URLs wherever they are computed', () => {
     const url = urlOfA();
     expect(url).toMatch(/^\/assets\/[0-9a-f]{16}\/a\.js$/);
     expect(urlOfA()).toBe(url);
@@ -33,16 +33,16 @@ describe('a folder', () => {
 
   test.each<[string, () => Promise<void>]>([
     ['changes', async () => write('inside/b.js', 'c();')],
-    ['is new', async () => write('c.js', '')],
-    ['has another name', async () => rename(join(folder, 'inside/b.js'), join(folder, 'inside/c.js'))],
-    ['is missing', async () => rm(join(folder, 'inside/b.js'))],
-  ])('has other URLs once one of its files %s', async (_what, change) => {
+    ['is added', async () => write('c.js', '')],
+    ['is renamed', async () => rename(join(folder, 'inside/b.js'), join(folder, 'inside/c.js'))],
+    ['is removed', async () => rm(join(folder, 'inside/b.js'))],
+  ])('has different URLs once one of its files %s', async (_what, change) => {
     const before = urlOfA();
     await change();
     expect(urlOfA()).not.toBe(before);
   });
 
-  test('is served as it was read, even after it changed', async () => {
+  test('is served as it was when it was read, even if it has changed since', async () => {
     const assets = createAssets(folder);
     await write('a.js', 'another version');
     await rm(join(folder, 'inside'), { recursive: true });
@@ -53,7 +53,7 @@ describe('a folder', () => {
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
-  test('has no URL for a hidden file or one that it does not contain, and serves neither', async () => {
+  test('has no URLs for hidden or unknown files, and does not serve them', async () => {
     await write('.a.js.swp', 'half a line');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');
@@ -77,7 +77,7 @@ describe('Cloakroom', () => {
     ['console/console.js', 'text/javascript; charset=utf-8'],
     ['favicon.svg', 'image/svg+xml'],
     ['openapi.json', 'application/json; charset=utf-8'],
-  ])('serves %s with its type, as immutable', async (file, type) => {
+  ])('serves %s with its content type and as immutable', async (file, type) => {
     const response = await fetch(testApp.origin + testApp.services.assets.url(file));
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -89,15 +89,15 @@ describe('Cloakroom', () => {
   });
 
   test.each([
-    ['of another version, which another process may have sent', `/assets/${OTHER_VERSION}/cloakroom.css`],
+    ['with the version of another process', `/assets/${OTHER_VERSION}/cloakroom.css`],
     ['without a version', '/assets/cloakroom.css'],
-  ])('serves its own file under a URL %s, and lets no cache store it', async (_which, path) => {
+  ])('serves its own file at a URL %s, but does not let caches store it', async (_which, path) => {
     const response = await open(path).expect(200);
     expect(response.headers['cache-control']).toBe('no-store');
     expect(response.text).toBe(await css());
   });
 
-  test('lets no cache store the 404 for an unknown file', async () => {
+  test('does not let caches store the 404 for an unknown file', async () => {
     const ours = cssUrl().replace('cloakroom.css', '');
     for (const path of [
       ours,
@@ -117,12 +117,12 @@ describe('Cloakroom', () => {
   });
 
   test.each([
-    ['a part', { range: 'bytes=9999999-' }],
-    ['another one', { 'if-match': '"another"' }],
-    ['none but a new one', { 'if-none-match': '*' }],
-    ['one of another time', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
+    ['Range', { range: 'bytes=9999999-' }],
+    ['If-Match', { 'if-match': '"another"' }],
+    ['If-None-Match', { 'if-none-match': '*' }],
+    ['If-Unmodified-Since', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
   ])(
-    'serves a whole file to a client that asks for %s, as a cache could store a refusal in its place',
+    'ignores %s and serves the whole file, because a cache could store an error response',
     async (_what, headers) => {
       const response = await open(cssUrl()).set(headers).expect(200);
       expect(response.text).toBe(await css());

@@ -17,7 +17,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Signs in at the service. Resolves with the URL of the callback, not yet opened. */
+/** Signs in at the service. Resolves with the callback URL, without opening it. */
 async function signInAtService(browser: Browser): Promise<string> {
   const { address } = await startSignIn(testApp, { browser });
   const page = await browser.open(address);
@@ -25,7 +25,7 @@ async function signInAtService(browser: Browser): Promise<string> {
   return (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
 }
 
-/** Opens the callback. Resolves with its page, which has to have the request id. */
+/** Opens the callback. Resolves with its page, which must contain the request id. */
 async function openCallback(browser: Browser, parameters: Record<string, string>) {
   const query = new URLSearchParams(parameters).toString();
   const page = await browser.fetch(`${testApp.origin}/auth/callback?${query}`);
@@ -34,20 +34,20 @@ async function openCallback(browser: Browser, parameters: Record<string, string>
   return page;
 }
 
-/** The session id in the browser's cookie. */
+/** Resolves with the session id in the browser's cookie. */
 async function sessionIdOf(browser: Browser): Promise<string> {
   const cookie = decodeURIComponent((await browser.cookie(testApp.origin, 'cloakroom')) ?? '');
   return /^s:([\w-]{43})\./.exec(cookie)?.[1] ?? 'no session id';
 }
 
 describe('a completed sign-in', () => {
-  test('leads to its return_to', async () => {
+  test('redirects to its return_to', async () => {
     const { page } = await testApp.signIn('/workspaces?page=2');
     expect(page.status).toBe(200);
     expect(page.url.href).toBe(`${testApp.origin}/workspaces?page=2`);
   });
 
-  test('is a 303 with a cookie that no script can read', async () => {
+  test('responds with a 303 and a cookie that scripts cannot read', async () => {
     const browser = new Browser();
     const done = await browser.fetch(await signInAtService(browser));
     expect(done.status).toBe(303);
@@ -56,7 +56,7 @@ describe('a completed sign-in', () => {
     expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test('leads each of two tabs that started at the same time to its own page', async () => {
+  test('returns each of two tabs that started at the same time to its own page', async () => {
     const browser = new Browser();
     const [first, second] = await Promise.all([
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),
@@ -73,7 +73,7 @@ describe('a completed sign-in', () => {
     }
   });
 
-  test('ends the session of its start, though the callback comes without the strict session cookie', async () => {
+  test('ends the previous session, even though the callback arrives without the strict session cookie', async () => {
     const { browser } = await testApp.signIn();
     const previousId = await sessionIdOf(browser);
     const address = await signInAtService(browser);
@@ -85,7 +85,7 @@ describe('a completed sign-in', () => {
 });
 
 describe('a callback', () => {
-  test('of a user who denied access is a 403 page that offers to try again', async () => {
+  test('from a user who denied access gets a 403 page that offers to try again', async () => {
     const { browser, state } = await startSignIn(testApp, { returnTo: '/workspaces?page=3' });
     const page = await openCallback(browser, { state, error: 'access_denied' });
     expect(page.status).toBe(403);
@@ -97,7 +97,7 @@ describe('a callback', () => {
   test.each([
     ['temporarily_unavailable', '(“temporarily_unavailable”)'],
     ['<script>alert(1)</script>', '(“unknown error”)'],
-  ])('with the error %s is a 502 page with %s', async (error, shown) => {
+  ])('with the error %s gets a 502 page that shows %s', async (error, shown) => {
     const { browser, state } = await startSignIn(testApp);
     const page = await openCallback(browser, { state, error, error_description: 'call 0900' });
     expect(page.status).toBe(502);
@@ -116,13 +116,13 @@ describe('a callback', () => {
     expect(log).toContain('authorization response with unsupported_response_type');
   });
 
-  test('without a code is a 400 page', async () => {
+  test('without a code gets a 400 page', async () => {
     const { browser, state } = await startSignIn(testApp);
     expect((await openCallback(browser, { state })).status).toBe(400);
   });
 
   test.each<Record<string, string>>([{}, { code: 'x' }, { state: 'unknown', code: 'x' }])(
-    'with %j and no sign-in transaction is a 400 page that offers to try again',
+    'with %j and no sign-in transaction gets a 400 page that offers to try again',
     async (parameters) => {
       const page = await openCallback(new Browser(), parameters);
       expect(page.status).toBe(400);
@@ -130,7 +130,7 @@ describe('a callback', () => {
     },
   );
 
-  test('that comes twice is a 400 page, or redirects a signed-in user to the workspaces', async () => {
+  test('that arrives twice gets a 400 page, or redirects a signed-in user to the workspaces', async () => {
     const browser = new Browser();
     const address = await signInAtService(browser);
     await browser.fetch(address);
@@ -142,7 +142,7 @@ describe('a callback', () => {
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
-  test('of a sign-in that another version of Cloakroom started is a 400 page', async () => {
+  test('for a sign-in that another version of Cloakroom started gets a 400 page', async () => {
     const { browser, state } = await startSignIn(testApp);
     const [key = ''] = await testApp.redis.keys(`cloakroom:signin:${hashId(state)}`);
     await testApp.redis.set(key, testApp.services.encryption.encrypt('{}', state, key), 'KEEPTTL');
@@ -152,8 +152,8 @@ describe('a callback', () => {
   test.each([
     ['refuses the code', '{"error":"invalid_grant"}'],
     ['responds without a token', '{}'],
-    ['breaks the connection', null],
-  ])('is a 502 page that offers to try again where the token endpoint %s', async (_what, body) => {
+    ['closes the connection', null],
+  ])('gets a 502 page that offers to try again if the token endpoint %s', async (_what, body) => {
     const { browser, state } = await startSignIn(testApp);
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return false;
@@ -178,7 +178,7 @@ describe('a callback', () => {
     'code=SEKRET-1',
     '/code=SEKRET-1',
     '%2Fcode%3DSEKRET-1',
-  ])('at a mangled URL leaves no value in the log: /auth/callback%s', async (mangled) => {
+  ])('at a mangled URL logs none of its values: /auth/callback%s', async (mangled) => {
     testApp.logged.length = 0;
     const response = await fetch(`${testApp.origin}/auth/callback${mangled}`);
     expect(response.status).toBe(404);
@@ -191,7 +191,7 @@ describe('a callback', () => {
   });
 });
 
-test('the log holds no secret of a sign-in, of a session or of a request target', async () => {
+test('the log contains no secrets from sign-ins, sessions or request targets', async () => {
   const { browser } = await testApp.signIn();
   await browser.open(`${testApp.origin}/workspaces?limit=3&secret=query-value`);
   const id = await sessionIdOf(browser);
@@ -214,7 +214,7 @@ test('the log holds no secret of a sign-in, of a session or of a request target'
   }
 });
 
-test('a previous session that can’t be ended is retried, and given up with the cause in the log', async () => {
+test('ending a previous session is retried, and the cause is logged if it keeps failing', async () => {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const log = createLog('info', { write });

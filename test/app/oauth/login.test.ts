@@ -22,13 +22,13 @@ test('a sign-in sends PKCE, a fresh state and the exact redirect_uri to the serv
     expect(two.searchParams.get(name)).not.toBe(one.searchParams.get(name));
 });
 
-test('a sign-in takes no redirect_uri from its request', async () => {
+test('a sign-in ignores the Host of its request in redirect_uri', async () => {
   const response = await request(testApp.origin).get('/auth/login').set('host', 'evil.example').expect(302);
   const { searchParams } = new URL(response.headers['location'] ?? '');
   expect(searchParams.get('redirect_uri')).toBe(`${testApp.origin}/auth/callback`);
 });
 
-test('Redis keeps a sign-in for ten minutes', async () => {
+test('Redis keeps a sign-in transaction for ten minutes', async () => {
   const { state } = await startSignIn(testApp);
   const key = `cloakroom:signin:${createHash('sha256').update(state).digest('base64url')}`;
   expect(await testApp.redis.ttl(key)).toBeGreaterThan(590);

@@ -6,7 +6,7 @@ import { useTestApp } from '../../support/fixtures.ts';
 const testApp = useTestApp();
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
-test('a sign-out ends the session for good, clears the cookie and what the browser keeps', async () => {
+test('a sign-out ends the session and clears the cookie, the cache and the storage of the browser', async () => {
   const { browser } = await testApp.signIn();
   const cookie = await browser.cookie(testApp.origin, 'cloakroom');
   const done = await browser.fetch(`${testApp.origin}/auth/logout`, { method: 'POST', headers: SAME_SITE });
@@ -37,7 +37,7 @@ test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' 
   },
 );
 
-test('a GET does not sign out', async () => {
+test('a GET request does not sign the user out', async () => {
   const { id, cookie } = await testApp.createSession();
   const response = await request(testApp.origin).get('/auth/logout').set('cookie', cookie).expect(405);
   expect(response.headers['allow']).toBe('POST');

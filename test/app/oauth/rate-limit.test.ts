@@ -19,11 +19,11 @@ const COUNT_KEYS = 'cloakroom:sign-in-counts:*';
 
 afterAll(closeConnections);
 
-/** Starts a sign-in; `headers` may claim a client address. */
+/** Starts a sign-in. The headers may claim a client address. */
 const signIn = async (origin: string, headers: Readonly<Record<string, string>> = {}) =>
   send(origin, '', { path: LOGIN_PATH, headers: { ...HTML, ...headers } });
 
-/** Starts sign-ins one after the other. Resolves with their responses. */
+/** Starts sign-ins one after another. Resolves with their responses. */
 async function signInTimes(count: number, origin: string): Promise<FleetResponse[]> {
   const responses = [];
   for (let at = 0; at < count; at += 1) responses.push(await signIn(origin));
@@ -33,17 +33,17 @@ async function signInTimes(count: number, origin: string): Promise<FleetResponse
 const statusesOf = async ({ origin }: TestApp, count: number) =>
   (await signInTimes(count, origin)).map(({ status }) => status);
 
-test('a sign-in above the limit gets a 429 page that says how long to wait', async () => {
+test('a sign-in above the limit gets a 429 page that shows how long to wait', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
   expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
-  // Where a client should wait for less than half a second more, rounding to the nearest second would round down.
+  // Wait for a moment at which rounding to the nearest second would round down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
   const { status, headers, body } = await signIn(testApp.origin);
   expect(status).toBe(429);
   expect(headers['content-type']).toMatch(/^text\/html/);
-  // A client that waits this long finds the next window: part of a second is rounded up.
+  // Fractions of a second are rounded up, so a client that waits this long reaches the next window.
   expect(Number(headers['retry-after']) * 1_000).toBeGreaterThanOrEqual(leftMs());
   expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
   expect(body).toContain('Too many sign-ins at once');
@@ -51,7 +51,7 @@ test('a sign-in above the limit gets a 429 page that says how long to wait', asy
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });
 
-test('the limit is logged once in a window', async () => {
+test('a reached limit is logged once per window', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   await statusesOf(testApp, 4);
   const lines = testApp.logged.filter((line) => line.includes('sign-in limit reached'));
@@ -60,7 +60,7 @@ test('the limit is logged once in a window', async () => {
   ]);
 });
 
-test('Redis keeps a client address as a hash under a key of its own, derived from the session key', async () => {
+test('Redis stores a client address only as a hash with a separate key, derived from the session key', async () => {
   await using testApp = await startTestApp();
   await signIn(testApp.origin);
   const [key = '', ...more] = await testApp.redis.keys(COUNT_KEYS);
@@ -71,7 +71,7 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
   const [sessionKey = Buffer.alloc(0)] = testApp.services.secrets.current.sessionKeys;
-  // Keys for other uses: one that leaks must not reveal the addresses.
+  // A leak of these keys, which have other uses, must not reveal the addresses.
   const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
   const derived = labels.map((label) => Buffer.from(hkdfSync('sha256', sessionKey, '', label, 32)));
   const keys = [sessionKey, ...derived].flatMap((bytes) => [bytes, bytes.toString('base64url')]);
@@ -88,21 +88,21 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
   expect(both).toContain(key);
 });
 
-test('a window lasts ten minutes from the first sign-in, and a new one follows', async () => {
+test('a window lasts ten minutes from the first sign-in, and then a new window starts', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   expect(await statusesOf(testApp, 2)).toEqual([302, 429]);
   const [key = ''] = await testApp.redis.keys(COUNT_KEYS);
   const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
-  // While Redis is slow to count, the count of the process decides.
+  // While Redis is slow, the count of the process applies.
   await eventually(async () => {
-    await testApp.redis.pexpireat(key, 1); // it expires
+    await testApp.redis.pexpireat(key, 1); // lets the key expire
     return (await signIn(testApp.origin)).status === 302;
   });
 });
 
-test('a HEAD request counts, because it starts a sign-in too', async () => {
+test('a HEAD request counts, because it also starts a sign-in', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const head = await fetch(testApp.origin + LOGIN_PATH, { method: 'HEAD', redirect: 'manual' });
   expect([head.status, (await signIn(testApp.origin)).status]).toEqual([302, 429]);
@@ -117,13 +117,13 @@ test('SIGN_INS_PER_ADDRESS=0 sets no limit', async () => {
 test.each([
   ['without TRUST_PROXY, X-Forwarded-For changes nothing', '0', ['192.0.2.1', '192.0.2.2'], [302, 429]],
   [
-    'behind a proxy, the address that the proxy saw counts, whatever the client claims',
+    'behind a proxy, the address that the proxy reports counts, whatever the client claims',
     '1',
     ['192.0.2.1', '192.0.2.2, 192.0.2.1', '192.0.2.1:49152', '::ffff:192.0.2.1', '192.0.2.1, 192.0.2.3'],
     [302, 429, 429, 429, 302],
   ],
   [
-    'the addresses of one IPv6 network count together',
+    'the addresses of one IPv6 network are counted together',
     '1',
     ['2001:db8:1::1', '2001:db8:1:ffff:2::', '2001:db8:2::1'],
     [302, 429, 302],
@@ -136,14 +136,14 @@ test.each([
   expect(statuses).toEqual(expected);
 });
 
-test('processes count together', async () => {
+test('processes share their counts', async () => {
   await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
   expect(tally(await signInTimes(4, fleet.at(0).url))).toEqual({ 302: 4 });
-  // The other process would accept all of them by its own count, as it may while Redis is slow.
+  // By its own count, which applies while Redis is slow, the other process would accept all of them.
   expect(tally(await signInTimes(4, fleet.at(1).url))).toHaveProperty(['429']);
 });
 
-test('while Redis is down or hangs, a process counts by itself and responds within two seconds', async () => {
+test('while Redis is down or hangs, a process uses its own counts and responds within two seconds', async () => {
   await using server = await startRedisServer();
   await using fleet = await startFleet({ redisUrl: server.url, env: { SIGN_INS_PER_ADDRESS: '2' } });
   const three = async () => {
@@ -161,13 +161,13 @@ test('while Redis is down or hangs, a process counts by itself and responds with
   await untilReady(fleet.at(0));
   await eventually(async () => {
     const isCountedAnew = String(await three()) === '302,302,429';
-    // While Redis is slow to count, the count of the process decides.
+    // While Redis is slow, the count of the process applies.
     if (!isCountedAnew) await fleet.redis.flushall();
     return isCountedAnew;
   });
 });
 
-test('a sign-in does not wait for a slow count before its next Redis command', async () => {
+test('a sign-in sends its next Redis command without waiting for a slow count', async () => {
   await using server = await startRedisServer();
   await using line = await startRedisProxy(server.port);
   await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
@@ -179,7 +179,7 @@ test('a sign-in does not wait for a slow count before its next Redis command', a
   await started;
 });
 
-test('embedded requests of another site are refused and not counted', async () => {
+test('embedded requests from another site are refused and not counted', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const crossSite = async (mode: string, dest: string) => {
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
@@ -202,12 +202,12 @@ test('a sign-in without a session takes little memory in Redis, however long its
   };
   expect(await memoryOf(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
   expect(await memoryOf(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
-  // A user with an earlier session returns to the same page.
+  // A user with an earlier session keeps the full return_to.
   const cookie = testApp.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
   expect(await memoryOf(`/workspaces?find=${'a'.repeat(8_000)}`, { cookie })).toBeGreaterThan(8_192);
 });
 
-test('only the first quarter of the sign-ins of an address may have a long return_to', async () => {
+test('only the first quarter of the allowed sign-ins from an address may have a long return_to', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '8' });
   const begin = async (length: number) => {
     await testApp.redis.del(...(await testApp.redis.keys('cloakroom:signin:*')), 'none');
@@ -223,7 +223,7 @@ test('only the first quarter of the sign-ins of an address may have a long retur
   expect(await begin(513)).toBeLessThan(512);
 });
 
-test('the counts of a process end with their window', () => {
+test('the counts of a process are reset when their window ends', () => {
   let clock = 0;
   const counts = createLocalCounts({ windowMs: 1_000, now: () => clock });
   const hits = (key: string) => counts.increment(key).totalHits;
@@ -234,7 +234,7 @@ test('the counts of a process end with their window', () => {
   expect(hits('a')).toBe(1);
 });
 
-test('a process forgets the oldest counts of very many addresses', () => {
+test('a process forgets its oldest counts if there are too many addresses', () => {
   const counts = createLocalCounts({ windowMs: 1_000, now: () => 0 });
   for (let at = 0; at < 30_000; at += 1) counts.increment(String(at));
   expect(counts.increment('29999').totalHits).toBe(2);
@@ -243,14 +243,14 @@ test('a process forgets the oldest counts of very many addresses', () => {
 
 const WINDOW_MS = 60_000;
 
-/** Resolves with a function that counts as one process does. */
+/** Resolves with a function that counts sign-ins like a separate process. */
 async function createCounts(redis: RedisClient) {
   const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
   await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
   return async (key: string) => (await counts.increment(key)).totalHits;
 }
 
-test('in a cluster, each master counts its keys, even after it has lost the script', async () => {
+test('in a cluster, each master counts its own keys, even after it has lost the script', async () => {
   await using topology = await startCluster();
   const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(redis);
@@ -258,7 +258,7 @@ test('in a cluster, each master counts its keys, even after it has lost the scri
   const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
   expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
   for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
-  // The count in Redis is one more than the process's own, which decides while Redis is slow.
+  // The count in Redis is one higher than the count of the process, which applies while Redis is slow.
   const countsTogether = async (key: string) => {
     let own = 0;
     await eventually(async () => (await other(key)) === (own += 1) + 1);

@@ -19,19 +19,19 @@ async function expectNoKeyLeft(): Promise<void> {
   expect(await redis.ask('DBSIZE')).toBe(0);
 }
 
-/** The finding about a Redis at this URL. */
+/** Returns the finding about the Redis at this URL. */
 async function findingAt(REDIS_URL: string, id = 'redis-reachable') {
   const findingOf = await examine({ REDIS_URL });
   return findingOf(id);
 }
 
-/** The URL of a user with these rights alone. */
+/** Returns the URL of a user with only these rights. */
 async function urlWith(...rights: readonly string[]): Promise<string> {
   await redis.ask('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
 
-/** The URL of a user who may run all commands but this one, on the keys of Cloakroom. */
+/** Returns the URL of a user who may run every command except this one, on Cloakroom's keys. */
 const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
 test('a healthy Redis passes every check', async () => {
@@ -45,7 +45,7 @@ test('a healthy Redis passes every check', async () => {
 test.each([
   ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'It is full'],
   ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'It is a replica'],
-])('a Redis %s is a problem', async (_, command, change, restore, words) => {
+])('the doctor reports a Redis %s as a problem', async (_, command, change, restore, words) => {
   await redis.ask(...command, ...change);
   const found = await findingAt(url, 'redis-commands');
   await redis.ask(...command, ...restore);
@@ -55,9 +55,9 @@ test.each([
 test.each([
   ['a wrong password', ':a-wrong-password@', '', 'refuses the user or the password'],
   ['an unknown user', 'somebody:a-wrong-password@', '', 'refuses the user or the password'],
-  ['no password', '', '', 'requires a password'],
+  ['a missing password', '', '', 'requires a password'],
   ['a database that does not exist', LOGIN, '/99', 'does not have the database'],
-])('%s in REDIS_URL is a problem', async (_, login, database, words) => {
+])('the doctor reports %s in REDIS_URL as a problem', async (_, login, database, words) => {
   const findingOf = await examine({ REDIS_URL: `redis://${login}127.0.0.1:${redis.port}${database}` });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, '.'));
   expect(findingOf('redis-commands').status).toBe('skipped');
@@ -66,7 +66,7 @@ test.each([
 test.each([
   ...['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval'],
   ...['expire', 'pexpire', 'rpush', 'lrem', 'lpop'],
-])('a user who may not run %s is a problem, with the right to give', async (command) => {
+])('for a user who may not run %s, the doctor reports a problem and the missing right', async (command) => {
   expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
     id: 'redis-commands',
     title: 'Redis: commands',
@@ -76,7 +76,7 @@ test.each([
   });
 });
 
-test('a user with the rights that the doctor names passes', async () => {
+test('a user with the rights that the doctor suggests passes the check', async () => {
   const rights = ['~cloakroom:*'];
   const commands = async () => findingAt(await urlWith(...rights), 'redis-commands');
   // The doctor tries some commands only once others are allowed.
@@ -86,7 +86,7 @@ test('a user with the rights that the doctor names passes', async () => {
   expect((await commands()).status).toBe('ok');
 });
 
-test('without SET the doctor leaves no key without a time to live behind', async () => {
+test('for a user who may not run SET or DEL, the doctor leaves no keys behind', async () => {
   await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire') });
   await expectNoKeyLeft();
 });
@@ -94,12 +94,15 @@ test('without SET the doctor leaves no key without a time to live behind', async
 test.each([
   ['incr', 'counts sign-ins separately'],
   ['info', 'can’t detect that Redis is full'],
-])('a user who may not run %s is a warning, because Cloakroom works without it', async (command, words) => {
-  const found = await findingAt(await urlWithout(command), 'redis-commands');
-  expect(found).toMatchObject(finding('warning', words, `+${command}`));
-});
+])(
+  'for a user who may not run %s, the doctor only warns, because Cloakroom works without it',
+  async (command, words) => {
+    const found = await findingAt(await urlWithout(command), 'redis-commands');
+    expect(found).toMatchObject(finding('warning', words, `+${command}`));
+  },
+);
 
-test('a user must have a right to the keys under REDIS_PREFIX', async () => {
+test('the Redis user needs access to the keys under REDIS_PREFIX', async () => {
   const REDIS_URL = await urlWith('~another:*', '+@all');
   expect(await findingAt(REDIS_URL, 'redis-commands')).toMatchObject(
     finding('problem', 'Its user may not use keys that begin with REDIS_PREFIX.'),
@@ -108,17 +111,17 @@ test('a user must have a right to the keys under REDIS_PREFIX', async () => {
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('a user who may not run PING, which Cloakroom never sends, passes', async () => {
+test('a user who may not run PING passes, because Cloakroom never sends it', async () => {
   const findingOf = await examine({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('a user who may not select the database in REDIS_URL is a problem, with the right to give', async () => {
+test('for a user who may not select the database in REDIS_URL, the doctor reports a problem and the missing right', async () => {
   const found = await findingAt(`${await urlWithout('select')}/1`);
   expect(found).toMatchObject(finding('problem', '', '+select'));
 });
 
-test('a Redis without INFO is a problem, because Cloakroom never becomes ready', async () => {
+test('a Redis without INFO is a problem, because Cloakroom would never become ready', async () => {
   await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
   expect(found).toMatchObject(finding('problem', 'It does not support INFO.', 'rename-command'));
@@ -128,11 +131,11 @@ test.each([
   ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections: nothing listens there\.$/],
   ['redis://redis.invalid', /can’t be (?:found|looked up)/],
   ['redis+unix:///nowhere/redis.sock', /no file has this path/],
-])('a Redis at %s, where there is none, is a problem', async (REDIS_URL, words) => {
+])('the doctor reports that there is no Redis at %s', async (REDIS_URL, words) => {
   expect(await findingAt(REDIS_URL)).toMatchObject(finding('problem', words));
 });
 
-test('the doctor gives up on a port that accepts no connection', async () => {
+test('the doctor gives up on a port that accepts no connections', async () => {
   await using unresponsive = await startUnresponsivePort();
   const found = await findingAt(`redis://127.0.0.1:${unresponsive.port}`);
   expect(found).toMatchObject(finding('problem', 'the connection attempt timed out'));
@@ -145,7 +148,7 @@ test('the doctor gives up on a Redis that hangs', async () => {
   expect(found).toMatchObject(finding('problem', 'does not respond'));
 });
 
-test('a check that takes too long is a problem, and the others have results', async () => {
+test('a check that times out is a problem, and the other checks still report results', async () => {
   await using silent = await startTcpServer(() => {});
   const REDIS_URL = `redis://127.0.0.1:${silent.port}`;
   const findingOf = await examine({ REDIS_URL }, { timeoutMs: 500 });
@@ -156,12 +159,12 @@ test('a check that takes too long is a problem, and the others have results', as
   expect(findingOf('session-keys').status).toBe('ok');
 });
 
-test('a server that is no Redis is a problem', async () => {
+test('a server that is not Redis is a problem', async () => {
   await using server = await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   expect((await findingAt(`redis://127.0.0.1:${server.port}`)).detail).toContain('is not Redis');
 });
 
-test('rediss:// to a Redis without TLS is a problem, whether it responds to a handshake or waits', async () => {
+test('a rediss:// URL for a Redis without TLS is a problem, whether or not Redis responds to the handshake', async () => {
   await using server = await startTcpServer((socket) => socket.once('data', () => socket.end('-ERR\r\n')));
   const responding = await findingAt(`rediss://127.0.0.1:${server.port}`);
   expect(responding.detail).toContain('does not use TLS');

@@ -7,14 +7,14 @@ import { startSentinels } from '../../../support/redis/sentinels.ts';
 const cluster = useFixture(startCluster);
 const sentinels = useFixture(startSentinels);
 
-test('the doctor checks the master that Sentinels name', async () => {
+test('the doctor checks the master that the Sentinels report', async () => {
   const findingOf = await examine({ REDIS_URL: sentinels.url });
   const { port } = await sentinels.master();
   expect(findingOf('redis-reachable')).toMatchObject(finding('ok', `It responds at 127.0.0.1:${port}.`));
   for (const id of ['redis-role', 'redis-commands']) expect(findingOf(id).status).toBe('ok');
 });
 
-test('a Sentinel that can’t be reached is a warning with its address', async () => {
+test('for an unreachable Sentinel, the doctor shows a warning with its address', async () => {
   const findingOf = await examine({ REDIS_URL: sentinels.url.replace('@', '@127.0.0.1:1,') });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('warning', '127.0.0.1:1 refuses connections: nothing listens there.'),
@@ -22,7 +22,7 @@ test('a Sentinel that can’t be reached is a warning with its address', async (
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('Sentinels that can’t be reached at all are a problem', async () => {
+test('the doctor reports a problem if no Sentinel can be reached', async () => {
   const findingOf = await examine({ REDIS_URL: 'redis+sentinel://127.0.0.1:1,127.0.0.1:2/the-master' });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', /127\.0\.0\.1:1 .*127\.0\.0\.1:2 /));
 });
@@ -34,13 +34,13 @@ test('a master name that no Sentinel monitors is a problem', async () => {
   );
 });
 
-test('a Sentinel in place of a Redis is a problem', async () => {
+test('a redis:// URL that points to a Sentinel is a problem', async () => {
   const [port] = sentinels.sentinels.map((sentinel) => sentinel.port);
   const findingOf = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'It is a Sentinel and stores no data.'));
 });
 
-test('Sentinels that forbid to look up the master are a problem, with the right to give', async () => {
+test('if the Sentinels forbid looking up the master, the doctor reports a problem and the missing right', async () => {
   const command = 'sentinel|get-master-addr-by-name';
   const allow = async (right: string) =>
     Promise.all(sentinels.sentinels.map(async (each) => each.ask('ACL', 'SETUSER', 'default', right)));
@@ -52,7 +52,7 @@ test('Sentinels that forbid to look up the master are a problem, with the right 
 });
 
 test.each(['cluster|slots', 'cluster|info'])(
-  'in a cluster a user must be allowed to run %s',
+  'in a cluster, the Redis user must be allowed to run %s',
   async (command) => {
     const nodes = cluster.shards.flatMap(({ master, replica }) => [master, replica]);
     const rights = ['on', '>a-password', '~cloakroom:*', '+@all', `-${command}`];
@@ -64,7 +64,7 @@ test.each(['cluster|slots', 'cluster|info'])(
   },
 );
 
-test('the doctor checks each master of a cluster, with a key that this master stores', async () => {
+test('the doctor checks each master of a cluster with a key that this master stores', async () => {
   const findingOf = await examine({ REDIS_URL: cluster.url });
   const { detail } = findingOf('redis-reachable');
   for (const { master } of cluster.shards) expect(detail).toContain(String(master.port));
@@ -72,7 +72,7 @@ test('the doctor checks each master of a cluster, with a key that this master st
   for (const { master } of cluster.shards) expect(await master.ask('DBSIZE')).toBe(0);
 });
 
-test('the doctor checks a master with several slot ranges once', async () => {
+test('the doctor checks a master with several slot ranges only once', async () => {
   const [{ master: from }, { master: to }] = cluster.shards;
   const id = String(await to.ask('CLUSTER', 'MYID'));
   for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', '0', 'NODE', id);
@@ -80,7 +80,7 @@ test('the doctor checks a master with several slot ranges once', async () => {
   expect(findingOf('redis-reachable').detail.split(`127.0.0.1:${to.port}`)).toHaveLength(2);
 });
 
-test('a problem of one master has its address', async () => {
+test('a problem with one master includes its address', async () => {
   const [{ master }] = cluster.shards;
   await master.ask('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
   const findingOf = await examine({ REDIS_URL: cluster.url });
@@ -90,12 +90,12 @@ test('a problem of one master has its address', async () => {
   expect(detail.startsWith(`127.0.0.1:${master.port}: maxmemory-policy is allkeys-lru`)).toBe(true);
 });
 
-test('redis:// to one node of a cluster is a problem', async () => {
+test('a redis:// URL for one node of a cluster is a problem', async () => {
   const findingOf = await examine({ REDIS_URL: cluster.url.replace('+cluster', '').replace(/,.*$/, '') });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'one node of a cluster'));
 });
 
-test('redis+cluster:// to a Redis that belongs to no cluster is a problem', async () => {
+test('a redis+cluster:// URL for a Redis outside any cluster is a problem', async () => {
   const { port } = await sentinels.master();
   const findingOf = await examine({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
   expect(findingOf('redis-reachable')).toMatchObject(

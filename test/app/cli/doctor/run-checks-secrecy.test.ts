@@ -13,7 +13,7 @@ const SECRETS = ['hunter2', key, weak, validEnv.SESSION_KEYS];
 
 const testApp = useTestApp();
 
-/** All that the doctor prints, for people and for programs. */
+/** Returns the doctor's report, as text and as JSON. */
 async function outputFor(changes: Record<string, string>): Promise<string> {
   const findings = await runChecks({ ...envOf(testApp), ...changes });
   return toText(findings) + toJson(findings);
@@ -45,13 +45,13 @@ test.each([
   { HOST: `${secret}!` },
   { LOG_LEVEL: secret },
   { SESION_KEYS: secret },
-])('the report on %j holds no secret', async (changes) => {
+])('the report on %j contains no secrets', async (changes) => {
   const output = await outputFor(changes);
   expect(output).toMatch(/^ok /m);
   for (const each of SECRETS) expect(output).not.toContain(each);
 });
 
-test('the report holds no secret that the service echoes', async () => {
+test('the report omits secrets that the service echoes', async () => {
   testApp.intercept = (req, res) => {
     req.pipe(res);
     return true;
@@ -62,7 +62,7 @@ test('the report holds no secret that the service echoes', async () => {
   expect(output).not.toContain(secret);
 });
 
-test('the report holds no secret that Redis echoes', async () => {
+test('the report omits secrets that Redis echoes', async () => {
   await using server = await startTcpServer((socket) => {
     socket.once('data', (chunk: Buffer) =>
       socket.end(`-ERR ${chunk.toString('latin1').replaceAll('\r\n', ' ')}\r\n`),
@@ -73,7 +73,7 @@ test('the report holds no secret that Redis echoes', async () => {
   expect(output).not.toContain(secret);
 });
 
-test('a defect of a check is reported with its place in the code', async () => {
+test('a bug in a check is reported with its location in the code', async () => {
   await using server = await startTcpServer((socket) => {
     socket.on('data', (commands: Buffer) => {
       for (const _ of commands.toString().matchAll(/^\*/gm)) socket.write('*1\r\n:1\r\n');
@@ -84,7 +84,7 @@ test('a defect of a check is reported with its place in the code', async () => {
   expect(output).toMatch(/^ok {7}Service: token endpoint/m);
 });
 
-test('the description of a defect leaves its message out, which may look like a stack frame', () => {
+test('the description of a bug omits the error message, even if the message looks like a stack frame', () => {
   const described = describeDefect(new RangeError(`${secret}\n    at ${secret} (${secret}:1:1)`));
   expect(described).toMatch(/^RangeError at .*secrecy\.test\.ts/);
   expect(described).not.toContain('hunter2');

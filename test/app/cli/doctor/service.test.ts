@@ -16,7 +16,7 @@ beforeEach(() => {
   testApp.intercept = () => false;
 });
 
-/** Lets the service respond to every request in this way. */
+/** Makes the service send this response to every request. */
 function respond(status: number, body: string): void {
   testApp.intercept = (_req, res) => {
     res.writeHead(status).end(body);
@@ -24,7 +24,7 @@ function respond(status: number, body: string): void {
   };
 }
 
-test('a service that knows the app passes every check, issues nothing and leaves nothing in Redis', async () => {
+test('a service that knows the app passes every check, and the checks leave nothing behind in Redis', async () => {
   const before = await testApp.redis.dbsize();
   const findingOf = await examine(env);
   for (const id of ['reachable', 'token-endpoint', 'credentials', 'sign-in', 'redirect-uri']) {
@@ -35,7 +35,7 @@ test('a service that knows the app passes every check, issues nothing and leaves
 });
 
 test.each([{ CLIENT_SECRET: 'a-wrong-secret' }, { CLIENT_ID: 'another-app' }])(
-  '%j is a problem of the credentials',
+  'with %j, the doctor reports a problem with the credentials',
   async (changes) => {
     const findingOf = await examine({ ...env, ...changes });
     expect(findingOf('service-credentials')).toMatchObject(finding('problem', 'does not know the app'));
@@ -43,7 +43,7 @@ test.each([{ CLIENT_SECRET: 'a-wrong-secret' }, { CLIENT_ID: 'another-app' }])(
   },
 );
 
-test('a redirect URI that is not registered is a problem, with the one to register', async () => {
+test('for an unregistered redirect URI, the doctor reports a problem and the URI to register', async () => {
   const findingOf = await examine({ ...env, PUBLIC_URL: 'https://app.example.com' });
   expect(findingOf('service-redirect-uri')).toMatchObject(
     finding('problem', '', 'https://app.example.com/auth/callback'),
@@ -61,23 +61,30 @@ const SIGN_IN_PAGE = '<!doctype html><title>Sign in</title>';
 const oauth = (error: string) => JSON.stringify({ error });
 
 test.each([
-  ['knows any app', ['credentials'], 'skipped', 400, oauth('invalid_grant'), 'Inconclusive'],
-  ['knows any redirect URI', ['redirect-uri'], 'skipped', 200, SIGN_IN_PAGE, '', '/auth/callback'],
-  ['refuses refreshes', ['credentials'], 'problem', 400, oauth('unsupported_grant_type'), 'refresh tokens'],
+  ['accepts any credentials', ['credentials'], 'skipped', 400, oauth('invalid_grant'), 'Inconclusive'],
+  ['accepts any redirect URI', ['redirect-uri'], 'skipped', 200, SIGN_IN_PAGE, '', '/auth/callback'],
+  [
+    'does not support refresh tokens',
+    ['credentials'],
+    'problem',
+    400,
+    oauth('unsupported_grant_type'),
+    'refresh tokens',
+  ],
   ['is down', ['token-endpoint', 'sign-in'], 'problem', 503, IS_DOWN, '503'],
   ['is down', ['credentials', 'redirect-uri'], 'skipped', 503, IS_DOWN],
-  ['puts an OAuth error into a 500', ['token-endpoint'], 'ok', 500, oauth('invalid_client')],
-  ['puts an OAuth error into a 500', ['credentials'], 'problem', 500, oauth('invalid_client')],
-  ['is another server', ['token-endpoint', 'sign-in'], 'problem', 404, LONG_PAGE, '', 'SERVICE_URL'],
-  ['limits requests', ['token-endpoint', 'sign-in'], 'warning', 429, '{}', '429'],
-] as const)('a service that %s gives %j the status %s', async (...row) => {
+  ['sends an OAuth error with a 500', ['token-endpoint'], 'ok', 500, oauth('invalid_client')],
+  ['sends an OAuth error with a 500', ['credentials'], 'problem', 500, oauth('invalid_client')],
+  ['is a different server', ['token-endpoint', 'sign-in'], 'problem', 404, LONG_PAGE, '', 'SERVICE_URL'],
+  ['limits the request rate', ['token-endpoint', 'sign-in'], 'warning', 429, '{}', '429'],
+] as const)('if the service %s, the checks %j have the status %s', async (...row) => {
   const [, ids, result, status, body, detail = '', remedy = ''] = row;
   respond(status, body);
   const findingOf = await examine(env);
   for (const id of ids) expect(findingOf(`service-${id}`)).toMatchObject(finding(result, detail, remedy));
 });
 
-test('a service that redirects to any URI does not show that ours is registered', async () => {
+test('if the service redirects to any URI, the doctor cannot tell whether ours is registered', async () => {
   testApp.intercept = (req, res) => {
     const uri = new URL(req.url ?? '', testApp.serviceOrigin).searchParams.get('redirect_uri');
     if (uri === null) return false;
@@ -87,14 +94,14 @@ test('a service that redirects to any URI does not show that ours is registered'
   expect((await examine(env))('service-redirect-uri').status).toBe('skipped');
 });
 
-test('without CLIENT_SECRET the other checks of the service run', async () => {
+test('without CLIENT_SECRET, the doctor still runs the other service checks', async () => {
   const findingOf = await examine({ ...env, CLIENT_SECRET: '' });
   expect(findingOf('service-credentials').status).toBe('skipped');
   for (const id of ['service-token-endpoint', 'service-redirect-uri'])
     expect(findingOf(id).status).toBe('ok');
 });
 
-test('a service that can’t be reached is one problem, and its other checks are skipped', async () => {
+test('an unreachable service is reported as one problem, and the other service checks are skipped', async () => {
   const SERVICE_URL = `http://127.0.0.1:${await freePort()}`;
   const findingOf = await examine({ ...env, SERVICE_URL });
   expect(findingOf('service-reachable')).toMatchObject(
@@ -103,17 +110,17 @@ test('a service that can’t be reached is one problem, and its other checks are
   expect(findingOf('service-token-endpoint').status).toBe('skipped');
 });
 
-/** What the doctor says about reaching a service there. */
+/** Returns what the doctor reports about connecting to this service. */
 async function reach(SERVICE_URL: string): Promise<string> {
   const findingOf = await examine({ ...env, SERVICE_URL });
   return findingOf('service-reachable').detail;
 }
 
-test('a host name that DNS does not know is a problem', async () => {
+test('a host name that DNS cannot resolve is a problem', async () => {
   expect(await reach('https://service.invalid')).toMatch(/can’t be (?:found|looked up)/);
 });
 
-test('the doctor gives up on a service that accepts no connection, or does not respond', async () => {
+test('the doctor gives up on a service that accepts no connections or never responds', async () => {
   await using unresponsive = await startUnresponsivePort();
   await using silent = await startTcpServer(() => {});
   const [ofUnresponsive, ofSilent] = await Promise.all(
@@ -131,7 +138,7 @@ test.each([
   expect(await reach(`${scheme}://127.0.0.1:${server.port}`)).toContain(words);
 });
 
-test('the doctor sends no secret over http to another host, unless ALLOW_INSECURE_SERVICE is set', async () => {
+test('the doctor sends secrets to another host over plain HTTP only if ALLOW_INSECURE_SERVICE is set', async () => {
   const insecure = { ...env, SERVICE_URL: 'http://service.invalid' };
   const refused = await examine(insecure);
   expect(refused('variable:SERVICE_URL').status).toBe('problem');
@@ -140,13 +147,13 @@ test('the doctor sends no secret over http to another host, unless ALLOW_INSECUR
   expect(allowed('service-reachable').status).toBe('problem');
 });
 
-test('another server at PUBLIC_URL is a warning', async () => {
+test('the doctor warns about a different server at PUBLIC_URL', async () => {
   respond(200, '<h1>It works!</h1>');
   const findingOf = await examine({ ...env, PUBLIC_URL: testApp.serviceOrigin });
   expect(findingOf('public-url').status).toBe('warning');
 });
 
-test('no server, or only a proxy, at PUBLIC_URL is no warning, because Cloakroom may not run yet', async () => {
+test('the doctor does not warn if nothing or only a proxy responds at PUBLIC_URL, because Cloakroom may not be running yet', async () => {
   const nothing = await examine({ ...env, PUBLIC_URL: 'http://localhost:1' });
   expect(nothing('public-url').status).toBe('skipped');
   respond(502, 'Bad Gateway');

@@ -38,16 +38,16 @@ test('a lock is fresh once Redis has confirmed it with a journal entry', async (
   expect(await redis.exists(LOCK)).toBe(0);
 });
 
-test('a lock is taken while a process holds it, and free once it is released', async () => {
+test('a lock is taken while a process holds it, and free after its release', async () => {
   const lock = await acquire();
   expect(await createRefreshLocks(redis, 't:').acquire(SESSION)).toEqual({ state: 'taken' });
   await lock.release();
   await (await acquire()).release();
 });
 
-test('a lock that another process has taken writes no entry, is not fresh, and leaves that lock alone', async () => {
+test('a holder whose lock was taken by another process writes no entry, is not fresh, and does not release the new lock', async () => {
   const lock = await acquire();
-  await redis.set(LOCK, 'another process'); // after Redis has lost it
+  await redis.set(LOCK, 'another process'); // Redis has lost the first lock
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
   expect(lock.isFresh()).toBe(false);
   expect(await redis.exists(ENTRY)).toBe(0);
@@ -56,7 +56,7 @@ test('a lock that another process has taken writes no entry, is not fresh, and l
   expect(await redis.get(LOCK)).toBe('another process');
 });
 
-test('an entry beside a lock gives the lock its whole lifetime again', async () => {
+test('writing an entry restarts the lifetime of the lock', async () => {
   const lock = await acquire();
   await redis.pexpire(LOCK, 1_000);
   await lock.setIfHeld(ENTRY, 'an entry', 60);
@@ -69,25 +69,25 @@ const LIFETIME_MS = 5_000;
 const EXTENDS_AFTER_MS = LIFETIME_MS / 3;
 const STALE_AFTER_MS = LIFETIME_MS / 2;
 
-/** Fakes the clock and the timer that extends a lock; Redis and its client keep theirs. */
+/** Fakes the clock and the timer that extends a lock, but not the timers of Redis and its client. */
 function fakeTime(): void {
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout'],
   });
 }
 
-/** Resolves when Redis has replied to every command so far, and the lock has read the replies. */
+/** Resolves once Redis has replied to every command so far and the lock has read the replies. */
 async function replies(): Promise<void> {
   await redis.ping();
   await turn();
 }
 
-test('a lock is stale half of its lifetime after the last confirmation of Redis, and fresh after the next', async () => {
+test('a lock becomes stale half its lifetime after Redis last confirmed it, and fresh when Redis confirms it again', async () => {
   fakeTime();
   const lock = await acquire();
   await lock.setIfHeld(ENTRY, 'an entry', 60);
   await redis.pexpire(LOCK, 1_000);
-  jest.advanceTimersByTime(STALE_AFTER_MS - 1); // the reply to what extends it is not read yet
+  jest.advanceTimersByTime(STALE_AFTER_MS - 1); // the reply to the extension has not been read yet
   expect(lock.isFresh()).toBe(true);
   jest.advanceTimersByTime(1);
   expect(lock.isFresh()).toBe(false);
@@ -97,11 +97,11 @@ test('a lock is stale half of its lifetime after the last confirmation of Redis,
   await lock.release();
 });
 
-test('a lock is as old as the command that confirmed it, however late Redis replies', async () => {
+test('the age of a lock is counted from the command that confirmed it, not from the reply', async () => {
   fakeTime();
   const lock = await acquire();
   const written = lock.setIfHeld(ENTRY, 'an entry', 60);
-  const taken = redis.set(LOCK, 'another process'); // Redis runs it before what would extend the lock
+  const taken = redis.set(LOCK, 'another process'); // Redis runs this before the lock can be extended
   jest.advanceTimersByTime(STALE_AFTER_MS);
   expect(await written).toBe(true);
   await taken;
@@ -117,7 +117,7 @@ test.each(['release', 'coolDown'] as const)('%s stops extending the lock', async
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {
+test('a holder does not extend a lock that another process has taken, and its own lock becomes stale', async () => {
   fakeTime();
   const lock = await acquire();
   await lock.setIfHeld(ENTRY, 'an entry', 60);
