@@ -7,14 +7,14 @@ import { unknownMembers } from './log-audit/members.mjs';
  * @typedef {object} Audit The result for the logs of a test run.
  * @property {number} lines
  * @property {number} secrets to look for, as the tests recorded them
- * @property {string[]} findings in words, without the secrets
+ * @property {string[]} findings as text, without the secrets
  */
 
 const MAX_PRINTED = 20;
 
 /**
- * Searches the logs of a test run for every secret that its browsers and services have seen. test/support/log-audit.ts has written
- * both into `folder`, a file for each test file. A JSON line may have known members only.
+ * Searches the logs of a test run for every secret that its browsers and services saw. test/support/log-audit.ts wrote both
+ * into `folder`, one file for each test file. A JSON line may have only known fields.
  * @param {string} folder
  * @returns {Audit}
  */
@@ -32,7 +32,7 @@ export function auditLogs(folder) {
       lines += 1;
       const where = `${testOf(name)}: ${titleOf(line)}`;
       for (const kind of finder.find(line)) findings.add(`${where} holds a secret (${kind})`);
-      for (const member of unknownMembers(line)) findings.add(`${where} has an unknown member: ${member}`);
+      for (const member of unknownMembers(line)) findings.add(`${where} has an unknown field: ${member}`);
     }
   }
   return { lines, secrets: finder.size, findings: [...findings] };
@@ -62,7 +62,7 @@ export function printAudit({ lines, secrets, findings }) {
 }
 
 /**
- * Counts the audit as a test. Without log lines or secrets it counts as none.
+ * Counts the audit as a test. Without log lines or secrets it does not count.
  * @param {Audit} audit
  */
 export function countAudit({ lines, secrets, findings }) {
@@ -83,8 +83,8 @@ function testOf(name) {
   return name.replace(/\.\d+\.lines$/, '').replaceAll('~', '/');
 }
 
-/** @param {string} line The audit may print its message, which is a constant of Cloakroom. */
+/** @param {string} line The audit may print its message, because messages are constants. */
 function titleOf(line) {
   const [, message] = /"msg":"((?:[^"\\]|\\.)*)"\}?$/.exec(line) ?? [];
-  return message === undefined ? 'a line that is no log line' : `a line “${message.slice(0, 60)}”`;
+  return message === undefined ? 'a line that is not a log line' : `a line “${message.slice(0, 60)}”`;
 }

@@ -1,4 +1,4 @@
-/** The finder looks for pieces of this length in long secrets, so that it finds a part of at least twice the length. */
+/** Length of the pieces of long secrets that the finder looks for. It finds any part of at least twice this length. */
 const PIECE = 12;
 const LONG = 2 * PIECE;
 /** A value with fewer different characters may be an ordinary word. */
@@ -8,8 +8,8 @@ const WORDS = /[\w-]{8,}/g;
 const BASE64 = /[\w+/-]{12,}={0,2}/g;
 
 /**
- * Finds secrets in text: plain, percent-encoded or in base64, whole or in part. It looks up the words of the text, so that its time
- * does not grow with the number of secrets.
+ * Finds secrets in text: plain, percent-encoded or in base64, complete or in part. It looks up each word of the text, so its
+ * time does not grow with the number of secrets.
  * @param {readonly { kind: string, value: string }[]} secrets
  */
 export function createSecretFinder(secrets) {
@@ -45,7 +45,7 @@ export function createSecretFinder(secrets) {
   return {
     size: words.size,
     /**
-     * The kinds of secrets in a text.
+     * Returns the kinds of secrets in a text.
      * @param {string} text
      */
     find(text) {

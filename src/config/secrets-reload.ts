@@ -15,7 +15,7 @@ type CountReload = (outcome: (typeof RELOAD_OUTCOMES)[number]) => void;
 export function createReloadMetrics(registry: Registry): CountReload {
   const count = createCounter(registry, {
     name: 'cloakroom_secrets_reloads_total',
-    help: 'Reloads of the files with secrets, by outcome: done, or failed without any change.',
+    help: 'Reloads of secrets from files, by outcome: done, or failed without any change.',
     values: { outcome: RELOAD_OUTCOMES },
   });
   return (outcome) => count({ outcome });

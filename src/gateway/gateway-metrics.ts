@@ -13,7 +13,7 @@ export const PROBLEM_CODES = [
 export function createGatewayMetrics(registry: Registry) {
   const count = createCounter(registry, {
     name: 'cloakroom_api_problems_total',
-    help: 'API requests that got a problem response from the gateway itself, by code.',
+    help: 'Problem responses that the gateway itself sent to API requests, by code.',
     values: { code: PROBLEM_CODES },
   });
   const known: ReadonlySet<string> = new Set(PROBLEM_CODES);
@@ -24,7 +24,7 @@ export function createGatewayMetrics(registry: Registry) {
     /** Adds the requests in flight of one gateway to the gauge. */
     watchInFlight: createGauge(registry, {
       name: 'cloakroom_api_requests_in_flight',
-      help: 'API requests with a session that are in flight.',
+      help: 'API requests with a session in flight.',
       combine: (values) => values.reduce((sum, value) => sum + value, 0),
     }),
   };

@@ -174,7 +174,7 @@ export function createRequestMetrics(
 ) {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Requests, from their head to the end of the response (of a page: until it is written), by route, method and class of status.',
+    help: 'Requests by route, method and status class, from the request head to the end of the response (of a page: until it is written).',
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));

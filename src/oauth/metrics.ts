@@ -47,7 +47,7 @@ export type OAuthMetrics = ReturnType<typeof createOAuthMetrics>;
 export function createOAuthMetrics(registry: Registry) {
   const signIns = createCounter(registry, {
     name: 'cloakroom_sign_ins_total',
-    help: 'Sign-ins, by outcome: started, signed in, or the reason of the failure.',
+    help: 'Sign-ins by outcome: started, signed_in, or why the sign-in failed.',
     values: { outcome: SIGN_IN_OUTCOMES },
   });
   const refreshes = createCounter(registry, {
@@ -57,12 +57,12 @@ export function createOAuthMetrics(registry: Registry) {
   });
   const failures = createCounter(registry, {
     name: 'cloakroom_token_refresh_failures_total',
-    help: 'Token refreshes that failed, by cause.',
+    help: 'Failed token refreshes by cause.',
     values: { cause: REFRESH_FAILURES },
   });
   const tokenRequests = createDurationHistogram(registry, {
     name: 'cloakroom_token_request_duration_seconds',
-    help: 'Token requests to the service, by grant and outcome.',
+    help: 'Token requests to the service by grant and outcome.',
   });
   const tokenRequestSeries = new Map(
     GRANT_TYPES.flatMap((grant) =>
@@ -73,7 +73,7 @@ export function createOAuthMetrics(registry: Registry) {
   );
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_token_refresh_wait_seconds',
-    help: 'How long a token refresh waited for that of another process.',
+    help: 'Time that a token refresh waited for a refresh in another process.',
   }).series({});
   return {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),

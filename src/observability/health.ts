@@ -17,7 +17,7 @@ export function createHealthMetrics(registry: Registry) {
     }),
     watchDraining: createGauge(registry, {
       name: 'cloakroom_draining',
-      help: '1 after the signal that shuts the process down, before that 0.',
+      help: '1 after the signal that shuts the process down, otherwise 0.',
       combine: (values) => (values.includes(1) ? 1 : 0),
     }),
   };

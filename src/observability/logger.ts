@@ -12,8 +12,8 @@ export interface Logger extends PinoLogger {
 type LineFields = Readonly<Record<string, string | number | boolean | undefined>> & { readonly msg: string };
 
 /**
- * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack: their
- * other members may hold requests, responses or tokens.
+ * Creates a log of JSON lines on standard output (or `destination`). Reduces errors to type, message, code and stack, because
+ * their other members may hold requests, responses or tokens.
  */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
@@ -89,8 +89,8 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
 }
 
 /**
- * Returns a message without secrets. Parsers quote their input, and Redis the refused command, such as `AUTH` with its
- * password. Of a Redis error only the first word stays, e.g. `WRONGPASS`.
+ * Returns a message without secrets. Parsers quote their input. Redis quotes the refused command, such as `AUTH` with its
+ * password. A Redis error keeps only its first word, such as `WRONGPASS`.
  */
 export function toLoggedMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
@@ -99,7 +99,7 @@ export function toLoggedMessage(error: Error): string {
   return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
 }
 
-/** The stack without the message that it starts with, which may have several lines. */
+/** Returns the stack without the message at its start, which may have several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const at = stack.indexOf(message);
   const frames = at < 0 ? stack : stack.slice(at + message.length);

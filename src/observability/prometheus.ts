@@ -7,7 +7,7 @@ export function createRegistry(build: Build): Registry {
   collectDefaultMetrics({ register: registry });
   const info = new Gauge({
     name: 'cloakroom_build_info',
-    help: 'Version and revision of Cloakroom, and version of Node; always 1.',
+    help: 'Version and revision of Cloakroom and version of Node. Always 1.',
     labelNames: ['version', 'revision', 'node'],
     registers: [registry],
   });

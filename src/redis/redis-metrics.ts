@@ -20,12 +20,12 @@ const BUCKETS = [
 export function createRedisMetrics(registry: Registry) {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
-    help: 'Redis commands, from sending to reply: read (the sessions of one or several requests) or other.',
+    help: 'Redis commands from sending to reply: read (the sessions of one or more requests) or other.',
     buckets: BUCKETS,
   });
   const countError = createCounter(registry, {
     name: 'cloakroom_redis_errors_total',
-    help: 'Failed Redis commands, by kind: unreachable, timeout (no reply in time), full (no memory), other (error replies).',
+    help: 'Failed Redis commands by kind: unreachable, timeout (no reply in time), full (out of memory), other (error replies).',
     values: { kind: REDIS_ERRORS },
   });
   const series = {

@@ -21,12 +21,12 @@ export type SessionEvents = ReturnType<typeof createSessionEvents>;
 export function createSessionMetrics(registry: Registry) {
   const started = createCounter(registry, {
     name: 'cloakroom_sessions_started_total',
-    help: 'Sessions started by a sign-in.',
+    help: 'Sessions that a sign-in started.',
     values: {},
   });
   const ended = createCounter(registry, {
     name: 'cloakroom_sessions_ended_total',
-    help: 'Ended sessions, by cause. Sessions that expire unused are not counted.',
+    help: 'Ended sessions by cause. Sessions that expire unused are not counted.',
     values: { cause: SESSION_END_REASONS },
   });
   return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };

@@ -17,7 +17,7 @@ export function createServiceMetrics<C extends string>(
 ): Readonly<Record<C, RecordServiceResponse>> {
   const responses = createDurationHistogram(registry, {
     name: 'cloakroom_upstream_request_duration_seconds',
-    help: 'Requests to the service, until the head of the response, by caller and class of status.',
+    help: 'Requests to the service until the response head, by caller and status class.',
   });
   const record = (caller: C): RecordServiceResponse => {
     const aborted = responses.series({ caller, status: 'aborted' });

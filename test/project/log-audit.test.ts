@@ -50,7 +50,7 @@ describe('the audit finds a secret', () => {
 
   test('in a line that is not JSON', async () => {
     expect(await findingsIn(`listening with ${PASSWORD}`)).toEqual([
-      'test/x.test.ts: a line that is no log line holds a secret (password of Redis)',
+      'test/x.test.ts: a line that is not a log line holds a secret (password of Redis)',
     ]);
   });
 
@@ -76,8 +76,8 @@ const withCause = (cause: object) => ({
 });
 
 test.each([
-  ['an unknown member of a line', { headers: { cookie: 'x' } }, 'headers'],
-  ['an unknown member of an error at any depth', withCause({ options: {} }), 'options'],
+  ['an unknown field of a line', { headers: { cookie: 'x' } }, 'headers'],
+  ['an unknown field of an error at any depth', withCause({ options: {} }), 'options'],
   ['a query in path', { path: '/workspaces?find=a' }, 'path with a query'],
   ['a query in url', { url: '/workspaces?find=a' }, 'url with a query'],
   ['a query in reason', { reason: '/workspaces?find=a' }, 'reason with a query'],
@@ -88,7 +88,7 @@ test.each([
   ],
 ])('the audit finds %s', async (_what, members, found) => {
   expect(await findingsIn(line(members))).toEqual([
-    `test/x.test.ts: a line “request” has an unknown member: ${found}`,
+    `test/x.test.ts: a line “request” has an unknown field: ${found}`,
   ]);
 });
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { MEMBERS } from '../../scripts/log-audit/members.mjs';
 import { ROOT } from '../support/constants.ts';
 
-const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const guide = readFileSync(join(ROOT, 'docs/monitoring.md'), 'utf8');
 
-/** The sources of Cloakroom, without the local service, which is no part of a deployment. */
+/** The sources of Cloakroom without the local service, which no deployment includes. */
 const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('local-service/'))
   .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'));
@@ -32,16 +32,16 @@ function argumentsAt(source: string, start: number): string {
   return source.slice(start, end - 1);
 }
 
-test('docs/operations.md explains each log message', () => {
+test('docs/monitoring.md explains each log message', () => {
   const unexplained = SOURCES.flatMap(messagesOf).filter((message) => !guide.includes(`\`${message}\``));
   expect(unexplained).toEqual([]);
 });
 
-/** The code in its section on logs: the example, and code spans. */
+/** The code in the section on logs: the example and the code spans. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 
-test.each([...MEMBERS])('docs/operations.md explains the field %s of log lines', (member) => {
+test.each([...MEMBERS])('docs/monitoring.md explains the field %s of log lines', (member) => {
   expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 

@@ -25,11 +25,10 @@ const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.flatMap(({ alert, ...rule }) => (alert === undefined ? [] : [{ alert, ...rule }]));
 const recorded = rules.flatMap(({ record }) => (record === undefined ? [] : [record]));
 
-const operations = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-const [, section = ''] = /\n## Alerts and runbooks\n([^]*?)\n## /.exec(operations) ?? [];
+const guide = readFileSync(join(ROOT, 'docs/runbooks.md'), 'utf8');
 const runbooks = new Map(
-  section
-    .split(/^#### /m)
+  guide
+    .split(/^### /m)
     .slice(1)
     .map((entry) => [entry.split('\n', 1)[0] ?? '', entry.split(/^#/m, 1)[0] ?? '']),
 );
@@ -67,12 +66,12 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
   test('has a severity, a summary and a link to its runbook', () => {
     expect(['page', 'ticket']).toContain(labels?.['severity']);
     expect(annotations?.['summary']).toMatch(/\S+ \S+/);
-    expect(annotations?.['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+    expect(annotations?.['runbook_url']).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
   });
 
   test('has a runbook with each step in order', () => {
     const steps = [...runbook.matchAll(/^- \*\*(.+?):\*\* ./gm)].map(([, step]) => step);
-    expect(steps).toEqual(['People see', 'It means', 'Look', 'Do', 'Don’t']);
+    expect(steps).toEqual(['Users see', 'Means', 'Check', 'Do', 'Don’t']);
   });
 });
 
@@ -82,7 +81,7 @@ describe('the runbooks', () => {
   });
 
   test('have valid PromQL over metrics that Cloakroom exports', async () => {
-    const queries = [...section.matchAll(/`([^`\n]+)`/g)]
+    const queries = [...guide.matchAll(/`([^`\n]+)`/g)]
       .map(([, code = '']) => code)
       .filter((code) => /\b(?:cloakroom_|process_|nodejs_|up\{)/.test(code));
     expect(queries.length).toBeGreaterThan(10);
