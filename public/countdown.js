@@ -20,20 +20,10 @@ export function countDown(endsAt, onTick) {
 }
 
 /**
- * “1 min 40 s”, for the screen.
+ * “1 minute 40 seconds”.
  * @param {number} seconds
  */
-export function toShortDuration(seconds) {
-  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
-  if (minutes === 0) return `${rest} s`;
-  return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
-}
-
-/**
- * “1 minute 40 seconds”, for screen readers.
- * @param {number} seconds
- */
-export function toSpokenDuration(seconds) {
+export function formatDuration(seconds) {
   /** @type {[number, string][]} */
   const parts = [
     [Math.floor(seconds / 60), 'minute'],

@@ -13,8 +13,9 @@ export function formatNumber(number) {
 /**
  * “1 item”, “12,345 items”.
  * @param {number} number
- * @param {string} noun In the singular.
+ * @param {string} singular
+ * @param {string} [plural]
  */
-export function formatCount(number, noun) {
-  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
+export function formatCount(number, singular, plural = `${singular}s`) {
+  return `${formatNumber(number)} ${number === 1 ? singular : plural}`;
 }

@@ -1,6 +1,6 @@
 /** The progress and the outcome of an export, beside its link. */
-import { formatCount } from './counts.js';
 import { make, makeButton } from './elements.js';
+import { formatItems } from './item-names.js';
 
 const SHOW_EACH_MS = 200;
 const ANNOUNCE_EACH_MS = 10_000;
@@ -15,7 +15,9 @@ export function createExportStatus(link, place, stop) {
   const label = link.dataset['export'] ?? '';
   const text = make('span');
   const stopButton = makeButton('Stop', stop, { 'aria-label': `Stop the ${label} export` });
-  const dismissButton = makeButton('Dismiss', () => dismiss(), { 'aria-label': `Dismiss: ${label} export` });
+  const dismissButton = makeButton('Dismiss', () => dismiss(), {
+    'aria-label': `Dismiss the ${label} export message`,
+  });
   const controls = make('span', { class: 'export-line__controls' }, [stopButton]);
   const line = make('span', { class: 'export-line', 'data-of': label }, [text, controls]);
   putInto(place, line, label);
@@ -27,8 +29,8 @@ export function createExportStatus(link, place, stop) {
     announcer.announce(words);
   };
   const count = createCountDisplay(
-    (items) => (text.textContent = `${label}: ${formatCount(items, 'item')}…`),
-    (items) => announcer.announce(`${label}: ${formatCount(items, 'item')} so far`),
+    (items) => (text.textContent = `${label}: ${formatItems(items)}…`),
+    (items) => announcer.announce(`${label}: ${formatItems(items)} so far`),
   );
 
   /**
@@ -50,7 +52,7 @@ export function createExportStatus(link, place, stop) {
     link.focus();
   };
 
-  showAndAnnounce(`${label} export begins…`);
+  showAndAnnounce(`${label} export started…`);
   return {
     /** @param {number} items */
     showCount: (items) => count.set(items),

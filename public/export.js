@@ -1,19 +1,20 @@
 /**
- * Exports without leaving the page: counts the items, can be stopped, and saves a file only when it is complete. Without this
- * script the links are plain downloads.
+ * Exports a list without leaving the page. Counts the items, can be stopped, and saves a file only when it is complete. Without
+ * this script the links are plain downloads.
  */
 import { createTemporaryUrl } from './blob-url.js';
 import { contentRemovedSignal } from './content-removed.js';
-import { formatCount } from './counts.js';
+import { formatDuration } from './countdown.js';
 import { make } from './elements.js';
 import { createExportStatus } from './export-status.js';
 import { createLineCount, createRecordCount } from './item-counts.js';
+import { formatItems } from './item-names.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
 /** The server refuses the export. The message says why, and what the user can do. */
 class ExportRefused extends Error {}
 
-/** The number of exports under way on this page. To leave the page would end them. */
+/** The number of running exports. Leaving the page would end them. */
 let underWay = 0;
 
 /**
@@ -63,15 +64,15 @@ async function runExport(link, place) {
     const file = await fetched.finally(endUnloadWarning);
     signal.throwIfAborted(); // the file may have been complete before
     make('a', { href: createTemporaryUrl(file), download: file.name }).click();
-    status.end(`${formatCount(items, 'item')} saved as ${file.name}`);
+    status.end(`${formatItems(items)} saved as ${file.name}`);
   } catch (error) {
     // A browser drops what has arrived but was not read before the connection failed: without items, name no number.
-    const after = items === 0 ? '' : ` after ${formatCount(items, 'item')}`;
+    const after = items === 0 ? '' : ` after ${formatItems(items)}`;
     if (error instanceof SignInRequired) goToSignIn();
-    else if (signal.aborted) status.end(`${label}: stopped. Nothing was saved.`);
+    else if (signal.aborted) status.end(`${label} export stopped. Nothing was saved.`);
     else if (error instanceof ExportRefused)
-      status.fail(`The ${label} export could not begin. ${error.message}`);
-    else status.fail(`${label}: failed${after}. Nothing was saved.`);
+      status.fail(`The ${label} export could not start. ${error.message}`);
+    else status.fail(`${label} export failed${after}. Nothing was saved.`);
   }
 }
 
@@ -108,7 +109,7 @@ async function fetchFile(url, signal, onBytes) {
 }
 
 /**
- * Puts a problem (RFC 9457) into words.
+ * Returns the message for a problem response (RFC 9457).
  * @param {Response} response
  */
 async function readProblem(response) {
@@ -119,7 +120,7 @@ async function readProblem(response) {
   const requestId = response.headers.get('x-request-id');
   return [
     sentences.length === 0 ? 'Try again in a moment.' : sentences.join('. '),
-    ...(seconds > 0 ? [`Try again in ${seconds} s.`] : []),
+    ...(seconds > 0 ? [`Try again in ${formatDuration(seconds)}.`] : []),
     ...(requestId === null ? [] : [`Reference: ${requestId}`]),
   ].join(' ');
 }
@@ -135,7 +136,7 @@ function endUnloadWarning() {
 }
 
 /**
- * Has the browser ask whether to leave the page.
+ * Makes the browser ask for confirmation before it leaves the page.
  * @param {BeforeUnloadEvent} event
  */
 function warn(event) {

@@ -1,4 +1,5 @@
 /** Fetches the next page of a list, with pauses and retries. */
+import { formatDuration } from './countdown.js';
 import { SignInRequired } from './sign-in.js';
 
 const MAX_PAUSES = 5;
@@ -13,7 +14,7 @@ const MAX_PAUSE_SECONDS = 60;
 /** The server responded with an error page. The message is its title and request id. */
 export class PageFailed extends Error {}
 
-/** The page does not continue the list: items would be missing or repeated. */
+/** The page does not continue the list. Items would be missing or repeated. */
 export class ListChanged extends Error {}
 
 /** The page belongs to another session, whose items must not be shown here. */
@@ -46,7 +47,7 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const mayPause = pauses < MAX_PAUSES;
     const seconds = mayPause ? pauseOf(response) : NaN;
     if (seconds > 0) {
-      onPause(`Cloakroom asks for a pause of ${seconds} s…`);
+      onPause(`Too many requests just now. Continuing in ${formatDuration(seconds)}…`);
       await pause(seconds, signal);
       continue;
     }
@@ -61,7 +62,7 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const isEarlier = firstOf(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;
-    onPause(`The next page can’t be reached. Trying again in ${retrySeconds} s…`);
+    onPause(`The next page can’t be loaded. Trying again in ${formatDuration(retrySeconds)}…`);
     await pause(retrySeconds, signal);
   }
 }
@@ -77,7 +78,7 @@ function toMessage(page, { status, headers }) {
 }
 
 /**
- * Returns the pause that a response asks for, in seconds; NaN for none.
+ * Returns the pause that a response requests, in seconds; NaN for none.
  * @param {Response} response
  */
 function pauseOf({ status, headers }) {

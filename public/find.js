@@ -1,6 +1,7 @@
 /** Filters the items of a page while the user types. The server searches all pages. */
 import { formatNumber } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
+import { formatItems, itemNames } from './item-names.js';
 
 /** Screen readers would read a number for each letter, so the status waits for a pause in typing. */
 const ANNOUNCE_AFTER_MS = 400;
@@ -29,7 +30,7 @@ export function startFind() {
       if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    if (isEmptied) announce('Press Find to show all again.');
+    if (isEmptied) announce(`Press Enter to show all ${itemNames().plural}.`);
     else announce(isTyped ? toSentence(matching, items.children.length) : '');
   };
   const filterAll = () => {
@@ -74,9 +75,10 @@ function toSentence(matching, shown) {
   const verb = matching === 1 ? 'matches' : 'match';
   const isFirst = document.querySelector('[data-first="1"]') !== null;
   const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
+  const count = `${formatNumber(matching)} of ${formatItems(shown)}`;
   return isPart
-    ? `${formatNumber(matching)} of the ${formatNumber(shown)} shown here ${verb}. Press Find to search all of them.`
-    : `${formatNumber(matching)} of all ${formatNumber(shown)} ${verb}.`;
+    ? `${count} on this page ${verb}. Press Enter to search all ${itemNames().plural}.`
+    : `${count} ${verb}.`;
 }
 
 /**

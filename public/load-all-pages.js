@@ -1,12 +1,13 @@
 /** Loads the remaining pages of a list into the page, to filter, read or print them at once. */
 import { contentRemovedSignal } from './content-removed.js';
-import { formatCount, formatNumber } from './counts.js';
+import { formatNumber } from './counts.js';
 import { find } from './elements.js';
 import { fetchListPage, firstOf, ListChanged, nextOf, OtherSession, PageFailed } from './fetch-list-page.js';
+import { formatItems, itemNames } from './item-names.js';
 import { showLocalTimes } from './local-times.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** Most items on one page, as many as a phone can show. */
+/** Maximum number of items on one page, as many as a phone can show. */
 const MAX_ITEMS = 5_000;
 
 /** @typedef {ReturnType<typeof createGrowingList>} GrowingList */
@@ -37,28 +38,35 @@ async function loadAll(list, controls) {
   try {
     for (let page = list.nextPage(); page !== null && !list.isFull(); page = list.nextPage()) {
       list.add(await fetchListPage(page, signal, controls.showProgress));
-      controls.showProgress(`${formatCount(list.size(), 'item')}…`);
+      controls.showProgress(`${formatItems(list.size())} loaded…`);
     }
     controls.end(
       list.nextPage() === null
-        ? `All loaded: ${formatCount(list.size(), 'item')}.`
-        : `Loaded ${formatCount(list.size(), 'item')}, the most that one page shows.`,
+        ? toCompletion(list)
+        : `${formatItems(list.size())} are shown, the maximum for one page. Select Next to see more.`,
     );
   } catch (error) {
-    const reason = signal.aborted ? 'Stopped' : toReason(error);
-    controls.end(`${reason} after ${formatCount(list.size(), 'item')}.`);
+    const reason = signal.aborted ? '' : `${toReason(error)} `;
+    controls.end(`${reason}Loading stopped at ${formatItems(list.size())}.`);
     if (error instanceof SignInRequired) goToSignIn();
     if (error instanceof OtherSession) location.reload();
   }
 }
 
+/** @param {GrowingList} list */
+function toCompletion({ size, isFromStart }) {
+  return isFromStart
+    ? `All ${formatItems(size())} are shown.`
+    : `${formatItems(size())} are shown, up to the end of the list.`;
+}
+
 /** @param {unknown} error */
 function toReason(error) {
-  if (error instanceof SignInRequired) return 'Your session has ended: loading ended';
-  if (error instanceof OtherSession) return 'You signed in again in another tab: loading ended';
-  if (error instanceof ListChanged) return 'The list has changed: loading ended';
-  if (error instanceof PageFailed) return `${error.message}. Loading ended`;
-  return navigator.onLine ? 'The connection failed: loading ended' : 'You were offline: loading ended';
+  if (error instanceof SignInRequired) return 'Your session has ended.';
+  if (error instanceof OtherSession) return 'You signed in again in another tab.';
+  if (error instanceof ListChanged) return 'The list has changed. Reload this page.';
+  if (error instanceof PageFailed) return `${error.message}.`;
+  return navigator.onLine ? 'The connection failed.' : 'You are offline.';
 }
 
 /**
@@ -72,6 +80,8 @@ function createGrowingList(items, onAdded) {
 
   return {
     size,
+    /** Whether the page began with the first item of the list. */
+    isFromStart: first === 1,
     /** Returns the URL of the next page and the number of its first item; null at the end of the list. */
     nextPage: () => (next === null ? null : { url: next, first: first + size() }),
     isFull: () => next === null || size() >= MAX_ITEMS,
@@ -98,8 +108,12 @@ function createGrowingList(items, onAdded) {
  */
 function showRange(first, size, next) {
   const range = document.querySelector('[data-range]');
-  if (range !== null) range.textContent = `Items ${formatNumber(first)}–${formatNumber(first + size - 1)}`;
-  // Links to parts of what is shown would confuse. Only the next page remains of use.
+  if (range !== null) {
+    const [initial = '', ...rest] = itemNames().plural;
+    const name = initial.toUpperCase() + rest.join('');
+    range.textContent = `${name} ${formatNumber(first)}–${formatNumber(first + size - 1)}`;
+  }
+  // The links to loaded pages would confuse. Only the link to the next page is still useful.
   for (const part of document.querySelectorAll('[data-pages], [data-skip-items], [data-sizes]'))
     part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
   if (next !== null) document.querySelector('a[rel="next"]')?.setAttribute('href', next);

@@ -6,7 +6,7 @@ const NAME = 'offline';
 export function startOfflineNotice() {
   const update = () => {
     if (navigator.onLine) hideNotice(NAME);
-    else showNotice(NAME, 'You are offline. What you see may be out of date.');
+    else showNotice(NAME, 'You are offline. This page may be out of date.');
   };
   addEventListener('online', update);
   addEventListener('offline', update);

@@ -14,7 +14,7 @@ export function addRequestIdCopy() {
   const copy = async () => {
     status.textContent = (await copyText(requestId))
       ? 'Copied'
-      : 'Your browser does not let the page copy. Select the reference and copy it yourself.';
+      : 'Your browser doesn’t allow pages to copy. Select the reference and copy it.';
     setTimeout(() => (status.textContent = ''), CONFIRMATION_MS);
   };
   place.append(

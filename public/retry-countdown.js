@@ -1,8 +1,8 @@
-/** Counts down on an error page until the user may try again. The page does not retry by itself. */
-import { countDown, toShortDuration } from './countdown.js';
+/** Counts down on an error page until the user may try again. The page does not retry automatically. */
+import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 
-/** Disables *Try again* for the seconds that the page names. */
+/** Disables *Try again* for the number of seconds in the page. */
 export function startRetryCountdown() {
   const wait = document.querySelector('[data-retry-after]');
   const tryAgain = document.querySelector('.actions .button--primary[href]');
@@ -20,7 +20,7 @@ export function startRetryCountdown() {
   wait.after(ready);
 
   countDown(Date.now() + seconds * 1_000, (left) => {
-    time.textContent = toShortDuration(left);
+    time.textContent = formatDuration(left);
     if (left > 0) return;
     wait.remove();
     ready.textContent = 'You can try again now.';

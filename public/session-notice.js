@@ -1,5 +1,5 @@
 /** The notice that the session ends soon: it counts down on the screen, and screen readers read it twice. */
-import { countDown, toShortDuration, toSpokenDuration } from './countdown.js';
+import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';
 import { signInUrl } from './sign-in.js';
@@ -26,10 +26,10 @@ export function showExpiryNotice({ endsAt, extend }) {
   const { spoken, timeLeft } = partsOf(notice);
   let isReadTwice = (endsAt - Date.now()) / 1_000 <= SECOND_READING_SECONDS * 1.5;
   stopCountdown = countDown(endsAt, (seconds) => {
-    timeLeft.textContent = toShortDuration(seconds);
+    timeLeft.textContent = formatDuration(seconds);
     if (isReadTwice || seconds > SECOND_READING_SECONDS) return;
     isReadTwice = true;
-    spoken.textContent = `You will be signed out in ${toSpokenDuration(seconds)}.`;
+    spoken.textContent = `You will be signed out in ${formatDuration(seconds)}.`;
   });
 }
 
@@ -44,19 +44,16 @@ export function hideExpiryNotice() {
  * @param {(() => void) | null} extend
  */
 function createNotice(endsAt, extend) {
-  const why =
-    extend === null
-      ? 'because a sign-in lasts only for a limited time'
-      : 'because you have not used this site for a while';
+  const why = extend === null ? 'because each sign-in has a time limit' : 'because you’ve been inactive';
   const seconds = Math.max(0, Math.ceil((endsAt - Date.now()) / 1_000));
-  const created = showNotice(NAME, `You will be signed out in ${toSpokenDuration(seconds)}, ${why}.`, [
+  const created = showNotice(NAME, `You will be signed out in ${formatDuration(seconds)} ${why}.`, [
     extend === null
       ? { label: 'Sign in again now', href: signInUrl() }
       : { label: 'Stay signed in', press: extend },
   ]);
   // The countdown is hidden from screen readers, which would read each change.
   const left = make('span', { class: 'time-left' });
-  const shown = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, `, ${why}.`]);
+  const shown = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, ` ${why}.`]);
   const { spoken } = partsOf(created);
   spoken.className = 'visually-hidden';
   spoken.after(shown);

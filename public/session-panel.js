@@ -6,7 +6,7 @@ import { tabStorage } from './tab-storage.js';
 
 const ENDED = {
   title: 'Your session has ended',
-  text: 'This page is hidden. Sign in again to return to it.',
+  text: 'We’ve hidden this page to protect it. Sign in again to return to it.',
   action: 'Sign in again',
 };
 
@@ -14,14 +14,14 @@ const PANELS = {
   ended: ENDED,
   signedOutElsewhere: {
     title: 'You signed out in another tab',
-    text: 'This page is hidden. Sign in to return to it.',
+    text: 'We’ve hidden this page to protect it. Sign in to return to it.',
     action: 'Sign in',
   },
   signedOut: { ...ENDED, title: 'You have signed out', action: 'Sign in' },
   anotherSession: {
     title: 'You signed in again in another tab',
-    text: 'This page is from an earlier sign-in, so it is hidden. Reload it to continue.',
-    action: 'Load this page again',
+    text: 'We’ve hidden this page because it belongs to an earlier sign-in. Reload it to continue.',
+    action: 'Reload this page',
   },
 };
 

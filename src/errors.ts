@@ -90,7 +90,7 @@ export const GATEWAY_PROBLEMS = {
   // Service
   token_endpoint_unavailable: {
     status: 503,
-    title: 'The service can’t refresh your access right now',
+    title: 'Your access to the service can’t be refreshed right now',
     detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
     retryAfterSeconds: 2,
   },
@@ -101,7 +101,7 @@ export const GATEWAY_PROBLEMS = {
   },
   service_timeout: {
     status: 504,
-    title: 'The service did not respond in time',
+    title: 'The service is taking too long',
     detail: 'You are still signed in. Try again in a few minutes.',
   },
 
@@ -131,8 +131,8 @@ export const PROBLEMS = {
   ...GATEWAY_PROBLEMS,
   page_not_found: {
     status: 404,
-    title: 'There is no such page',
-    detail: 'The address may be mistyped, or the page has moved. Check the address, or go to the start page.',
+    title: 'Page not found',
+    detail: 'The address may be mistyped, or the page may have moved. Check the address and try again.',
   },
 
   // Sign-in
@@ -140,42 +140,42 @@ export const PROBLEMS = {
     status: 400,
     title: 'This sign-in can’t be completed',
     detail:
-      'It was completed before, took longer than ten minutes, or began in another browser or at another address of this site. Nothing is lost. Try again.',
+      'It was already completed, took longer than ten minutes, or started in another browser or at another address of this site. Try again.',
     signInLabel: 'Try again',
   },
   too_many_sign_ins: {
     status: 429,
-    title: 'Too many sign-ins at once',
-    detail: 'Wait a few minutes, then try again. Signed-in users stay signed in.',
+    title: 'Too many sign-in attempts',
+    detail: 'Wait a few minutes, then try again. People who are signed in stay signed in.',
   },
   access_denied: {
     status: 403,
-    title: 'Access was not allowed',
-    detail: 'You chose not to allow access, so nothing has changed. To sign in, try again and allow access.',
+    title: 'You didn’t allow access',
+    detail: 'Nothing has changed. To sign in, try again and allow access.',
     signInLabel: 'Try again',
   },
   authorization_failed: {
     status: 502,
-    title: 'Sign-in did not work',
-    detail: 'Nothing is lost. Try again in a few minutes.',
+    title: 'You could not be signed in',
+    detail: 'Try again in a few minutes.',
     signInLabel: 'Try again',
   },
   code_missing: {
     status: 400,
-    title: 'Sign-in did not work',
-    detail: 'The service sent you back before your sign-in was finished. Nothing is lost. Try again.',
+    title: 'You could not be signed in',
+    detail: 'The service sent you back before you had finished signing in. Try again.',
     signInLabel: 'Try again',
   },
   code_refused: {
     status: 502,
-    title: 'Sign-in did not work',
-    detail: 'The service confirmed your sign-in, but then did not accept it. Nothing is lost. Try again.',
+    title: 'You could not be signed in',
+    detail: 'The service confirmed your sign-in, but then rejected it. Try again.',
     signInLabel: 'Try again',
   },
   code_exchange_failed: {
     status: 502,
-    title: 'Sign-in did not work',
-    detail: 'The service did not respond as it should. Nothing is lost. Try again in a few minutes.',
+    title: 'You could not be signed in',
+    detail: 'The service did not respond as expected. Try again in a few minutes.',
     signInLabel: 'Try again',
   },
 
@@ -189,46 +189,46 @@ export const PROBLEMS = {
   too_many_exports: {
     status: 429,
     title: 'Two exports are already running',
-    detail: 'Wait until one of them has finished, or cancel one. Then try again.',
+    detail: 'Wait until one has finished, or stop one. Then try again.',
     retryAfterSeconds: 10,
   },
   service_refuses_sign_in: {
     status: 502,
     title: 'The service no longer accepts your sign-in',
-    detail: 'Nothing is lost. Sign in again. If that does not help, try again later.',
+    detail: 'Sign in again. If that doesn’t help, try again later.',
     signInLabel: 'Sign in again',
   },
   permission_missing: {
     status: 403,
-    title: 'Cloakroom has no access to this list',
-    detail: 'You are still signed in. Sign in again and allow access. If that does not help, ask for help.',
+    title: 'You don’t have access to this list',
+    detail: 'Sign in again and allow access. If you still see this message, ask for help.',
     signInLabel: 'Sign in again',
   },
   list_not_found: {
     status: 404,
-    title: 'There is nothing here',
+    title: 'This list can’t be found',
     detail: 'It may have been removed, or you may no longer have access. Go back to your workspaces.',
   },
   service_rate_limited: {
     status: 503,
-    title: 'The service is very busy',
-    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
+    title: 'Too many requests just now',
+    detail: 'The service is limiting requests. You are still signed in. Try again in a moment.',
     retryAfterSeconds: 1,
   },
   service_failed: {
     status: 502,
-    title: 'The service could not load this page',
-    detail: 'Nothing is lost, and you are still signed in. Try again in a few minutes.',
+    title: 'This list can’t be loaded',
+    detail: 'The service reported an error. You are still signed in. Try again in a few minutes.',
   },
   service_response_unreadable: {
     status: 502,
-    title: 'The service sent something unexpected',
-    detail: 'Nothing is lost, and you are still signed in. Try again in a few minutes.',
+    title: 'The service sent an unexpected response',
+    detail: 'You are still signed in. Try again in a few minutes.',
   },
   list_not_tabular: {
     status: 502,
-    title: 'This list doesn’t fit into a table',
-    detail: 'Its items have no named fields, or too many of them. Export it as NDJSON instead.',
+    title: 'This list can’t be exported as CSV',
+    detail: 'Its items have no named fields, or too many. Export it as NDJSON instead.',
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 

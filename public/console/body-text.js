@@ -13,9 +13,9 @@ import { formatJson } from './json-text.js';
  * @property {unknown} json The value of valid JSON that is short enough to parse.
  */
 
-/** Most bytes of a body that the console shows. */
+/** Maximum number of bytes of a body that the console shows. */
 export const SHOWN_BYTES = 200_000;
-/** Longest body that the console parses. A longer one would take seconds. */
+/** Maximum length of a body that the console parses. Parsing a longer body would take seconds. */
 const MAX_PARSED_BYTES = 8_000_000;
 
 const TEXT_TYPE =
@@ -40,12 +40,13 @@ export async function toShownBody(body, contentType) {
 
   const notes =
     text === null
-      ? [`The body is not valid ${decoder.encoding.toUpperCase()}: invalid bytes are shown as �.`]
+      ? [`The body is not valid ${decoder.encoding.toUpperCase()}. Invalid bytes are shown as �.`]
       : [];
   const shown = text ?? decoder.decode(start, { stream: !isWhole });
   const parsed = isJson ? await parseJson(body, decoder.encoding) : { isJson: false, json: undefined };
   if (!parsed.isJson) {
-    if (isJson) notes.push('The content type is JSON, but the body is not: it is shown as it came.');
+    if (isJson)
+      notes.push('The content type is JSON, but the body is not valid JSON. It is shown as received.');
     return {
       kind: 'text',
       text: shown,
@@ -55,7 +56,7 @@ export async function toShownBody(body, contentType) {
     };
   }
   const formatted = formatJson(shown, SHOWN_BYTES);
-  if (body.size > MAX_PARSED_BYTES) notes.push('The body is too large to look for next in it.');
+  if (body.size > MAX_PARSED_BYTES) notes.push('The body is too large to check for a next page.');
   return {
     kind: 'json',
     text: formatted.text,
@@ -67,7 +68,7 @@ export async function toShownBody(body, contentType) {
 
 /**
  * @param {string} contentType
- * @returns {boolean} Whether the header says JSON.
+ * @returns {boolean} Whether the media type is JSON.
  */
 export function isJsonType(contentType) {
   return JSON_TYPE.test(toMediaType(contentType));
@@ -83,7 +84,9 @@ function toMediaType(contentType) {
  * @param {number} bytes
  */
 function cutNotes(isCut, bytes) {
-  return isCut ? [`Only the beginning is shown. Copy or save all ${formatCount(bytes, 'byte')}.`] : [];
+  return isCut
+    ? [`Only the beginning is shown. Copy or save the body to get all ${formatCount(bytes, 'byte')}.`]
+    : [];
 }
 
 /** @param {string} contentType */
@@ -111,7 +114,7 @@ function decodeStrictly(bytes, encoding, isWhole) {
 }
 
 /**
- * Parses a body as JSON. Trusts the header of one that is too large to parse.
+ * Parses a body as JSON. For a body that is too large to parse, trusts the header.
  * @param {Blob} body
  * @param {string} encoding
  * @returns {Promise<{ isJson: boolean, json: unknown }>}

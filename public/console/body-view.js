@@ -30,7 +30,7 @@ export function createBodyView(section) {
         shown.kind === 'none'
           ? ['The body is empty.']
           : shown.kind === 'binary'
-            ? ['The body is binary: save it to open it.']
+            ? ['The body is binary. Save it to open it.']
             : [];
       notes.replaceChildren(...[...kindNotes, ...shown.notes].map((words) => make('li', {}, [words])));
       frame.hidden = shown.text === '';

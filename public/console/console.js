@@ -14,9 +14,9 @@ import { watchWireSize } from './wire-size.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-const FILLED_IN = 'Filled in: press Send.';
+const FILLED_IN = 'Request loaded. Select Send to send it.';
 const FILLED_IN_WITHOUT_BODY =
-  'Filled in without its body, which was too long to keep: add it, then press Send.';
+  'Request loaded without its body, which was too long to keep. Add the body, then select Send.';
 
 /** @param {HTMLElement} root */
 function startConsole(root) {
@@ -43,7 +43,7 @@ function startConsole(root) {
   /** @type {ReturnType<typeof watchWireSize> | undefined} */
   let wireSize;
 
-  /** Reads the form and shows its faults. Null where a fault stops the request. */
+  /** Reads the form and shows its faults. Returns null if a fault stops the request. */
   const readForm = () => {
     const request = form.read();
     const faults = faultsOf(request, origin);

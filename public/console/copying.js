@@ -13,8 +13,8 @@ export async function copyOrSelect({ name, text }, status, select) {
   const isCopied = await copyText(text);
   if (!isCopied) select();
   status.textContent = isCopied
-    ? `${name} is copied.`
-    : `This browser does not let the page copy. ${name} is selected: copy it yourself.`;
+    ? `${name} was copied.`
+    : `Your browser doesn’t allow pages to copy. ${name} is selected, so that you can copy it.`;
   return isCopied;
 }
 
@@ -47,7 +47,7 @@ export function createCopying(place) {
      */
     async copyBlob(name, blob) {
       const text = await blob.text().catch(() => null); // too large for the browser's memory
-      if (text === null) status.textContent = `${name} could not be read to copy it. Save it instead.`;
+      if (text === null) status.textContent = `${name} is too large to copy. Save it instead.`;
       else await copy(name, text);
     },
     /** Removes the confirmation and the text. */

@@ -1,4 +1,5 @@
 /** Explains from a response what the gateway did with the request. */
+import { formatDuration } from '../countdown.js';
 import { ADVICE } from './problem-advice.js';
 import { toRequestTiming } from './server-timing.js';
 
@@ -43,7 +44,7 @@ export function explain({ status, headers }, json) {
 }
 
 /**
- * The gateway names itself in `Via` of the service's responses. Proxies may add their names.
+ * Whether the service sent the response. The gateway adds itself to `Via` only there, and proxies may add themselves.
  * @param {Headers} headers
  */
 function isFromService(headers) {
@@ -76,10 +77,10 @@ function toProblem(headers, json) {
 
 /** @param {Explanation['by']} by */
 function senderSentences(by) {
-  if (by === 'service') return ['The response comes from the service (Via: 1.1 cloakroom).'];
-  if (by === 'gateway') return ['The response comes from the gateway (no Via).'];
+  if (by === 'service') return ['The service sent this response (Via: 1.1 cloakroom).'];
+  if (by === 'gateway') return ['The gateway sent this response (no Via header).'];
   return [
-    'The response comes from a server between the browser and the gateway: it has no Via, and is no problem of the gateway.',
+    'A server between the browser and the gateway sent this response. It has no Via header from the gateway, and is not a gateway problem.',
   ];
 }
 
@@ -94,23 +95,24 @@ function tokenSentences(timing, by, status) {
   const replayed = timing.service.desc === 'replayed';
   if (replayed && by === 'service' && status === 401)
     return [
-      'The service refused the access token, so the gateway refreshed it and repeated the request once. It passed the second 401 on: the age of the token is not the cause.',
+      'The service rejected the access token, so the gateway refreshed it and repeated the request once. The service rejected the new token too, so an expired token is not the cause.',
     ];
   if (replayed)
     return [
-      'The service refused the access token with 401, so the gateway refreshed it and repeated the request once.',
+      'The service rejected the access token with 401, so the gateway refreshed it and repeated the request once.',
     ];
   if (refreshed && by === 'service' && status === 401)
     return [
-      'The gateway refreshed the access token, and passed on a 401 of the service. It repeats no request with a body over 64 KiB, or with a token younger than 30 s. Send it again.',
+      'The gateway refreshed the access token, but did not repeat the request, and the service responded 401. The gateway does not repeat a request with a body over 64 KiB, or with a token younger than 30 seconds. Send the request again.',
     ];
-  if (refreshed) return ['The access token had expired, so the gateway refreshed it before the request.'];
+  if (refreshed)
+    return ['The access token had expired, so the gateway refreshed it before it sent the request.'];
   if (by !== 'service') return [];
   return status === 401
     ? [
-        'The service refused the access token, which was younger than 30 s: the gateway passed the 401 on. Try again in 30 s.',
+        'The service rejected the access token with 401. The token was younger than 30 seconds, so the gateway did not refresh it. Try again in 30 seconds.',
       ]
-    : ['The access token was valid: nothing was refreshed or repeated.'];
+    : ['The access token was valid. The gateway did not refresh it or repeat the request.'];
 }
 
 /** @param {Headers} headers */
@@ -119,7 +121,7 @@ function pauseSentences(headers) {
   if (after === null) return [];
   return [
     /^\d+$/.test(after)
-      ? `Wait ${after} s before you try again (Retry-After).`
+      ? `Wait ${formatDuration(Number(after))} before you try again (Retry-After).`
       : `Try again after ${after} (Retry-After).`,
   ];
 }

@@ -35,7 +35,7 @@ export function createHistoryView(root, storage, onChoose) {
     const date = new Date(sent.sentAt);
     const outcome = make('span', { class: 'history__outcome' });
     const isOfEarlierPage = sent.sentAt < performance.timeOrigin;
-    showOutcome(outcome, sent.outcome || (isOfEarlierPage ? 'no response seen' : ''));
+    showOutcome(outcome, sent.outcome || (isOfEarlierPage ? 'outcome unknown' : ''));
     button.append(
       make('strong', {}, [sent.request.method]),
       ' ',

@@ -4,12 +4,12 @@ import { find } from '../elements.js';
 
 /** The reasons why there is no response to show. */
 const NO_RESPONSE = {
-  refused: 'Not sent: correct the marked fields above.',
+  refused: 'Not sent. Correct the marked fields above.',
   redirect:
-    'The service responded with a redirect. The gateway follows none, and the browser does not show it to the page: use curl to see its target.',
-  cancelled: 'Cancelled before a response came. The service may have processed the request.',
-  offline: 'Not sent: this device is offline.',
-  unreachable: 'No response: the connection to Cloakroom failed. Try again in a moment.',
+    'The service responded with a redirect. The gateway does not follow redirects, and the browser hides them from this page. Use curl to see the target.',
+  cancelled: 'Cancelled before a response arrived. The service may have processed the request.',
+  offline: 'Not sent. This device is offline.',
+  unreachable: 'No response. The connection to Cloakroom failed. Try again in a moment.',
   failed: 'This page could not show the response. The service may have processed the request.',
 };
 

@@ -9,7 +9,7 @@ import { pathFaults, toUrl } from './request-rules.js';
 /** @typedef {import('./request-rules.js').Fault} Fault */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
-/** Requests a short page, whose response has a `next`. */
+/** Requests a short page, so that the response has a `next`. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 
 /**
@@ -83,7 +83,7 @@ export function createRequestForm(form, origin) {
 }
 
 /**
- * Shows the target of the request, and the sizes of the parts that may be closed.
+ * Shows the URL of the request, and the sizes of the parts that may be closed.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {string} origin
@@ -95,7 +95,7 @@ function showSummary(form, fields, origin) {
   const url = toUrl(request, origin);
   const isRefused = pathFaults(request, origin).some(({ stops }) => stops);
   find(form, '[data-preview]', HTMLElement).textContent =
-    url === null || isRefused ? 'none, correct the path' : url.pathname + url.search;
+    url === null || isRefused ? 'none (correct the path)' : url.pathname + url.search;
   const named = request.headers.filter(([name]) => name !== '').length;
   find(headersPart, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
   const { length } = request.body;

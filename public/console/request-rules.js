@@ -1,4 +1,4 @@
-/** Checks a request before it is sent: what a page may send through the gateway. */
+/** Checks what a page may send through the gateway, before a request is sent. */
 
 /** @typedef {[name: string, value: string]} Pair */
 
@@ -32,7 +32,7 @@ const SET_BY_BROWSER = new Set(
   set-cookie te trailer transfer-encoding upgrade via`.split(/\s+/),
 );
 const SET_BY_BROWSER_KIND = /^(?:proxy|sec)-/;
-/** Never stored, never sent: a page handles neither the session cookie nor the token. */
+/** Never stored and never sent, because a page handles neither the session cookie nor the token. */
 const CREDENTIALS = new Set(['authorization', 'cookie', 'cookie2']);
 const NOT_FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-ip|true-client-ip)$/;
 const MAX_CHECKED_JSON = 1_000_000;
@@ -54,7 +54,7 @@ export function toUrl({ path, query }, origin) {
 }
 
 /**
- * Whether a header may be stored or copied: it is no credential.
+ * Whether a header may be stored or copied. Credentials may not.
  * @param {Pair} header
  */
 export function isKept([name]) {
@@ -83,9 +83,14 @@ export function faultsOf(request, origin) {
  */
 function methodFaults(method) {
   if (!TOKEN.test(method))
-    return [stop('method', 'A method is one word of letters, digits and hyphens, such as PATCH.')];
+    return [stop('method', 'Enter a method of letters, digits and hyphens, such as PATCH.')];
   if (FORBIDDEN_METHOD.test(method))
-    return [stop('method', `Browsers do not let pages send ${method}, and the gateway refuses it.`)];
+    return [
+      stop(
+        'method',
+        `Choose another method. Browsers don’t allow pages to send ${method}, and the gateway refuses it.`,
+      ),
+    ];
   return [];
 }
 
@@ -97,22 +102,22 @@ function methodFaults(method) {
 export function pathFaults(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
-    return [stop('path', 'The path must begin with /api/. The console sends requests nowhere else.')];
+    return [stop('path', 'The path must start with /api/. The console sends no other requests.')];
   if (path.includes('#'))
-    return [stop('path', 'A browser does not send the part after #. Write %23 for the character itself.')];
+    return [stop('path', 'Browsers don’t send the part after #. To send the character itself, write %23.')];
   const url = toUrl(request, origin);
   if (url === null || url.origin !== origin)
-    return [stop('path', 'A browser can’t send this path. Check it for invalid characters.')];
+    return [stop('path', 'Browsers can’t send this path. Check it for invalid characters.')];
   if (!url.pathname.startsWith('/api/'))
     return [
       stop(
         'path',
-        `A browser resolves the dots in a path: this request would go to ${url.pathname}, which is not under /api/.`,
+        `Browsers resolve the dots in a path. This request would go to ${url.pathname}, which is not under /api/.`,
       ),
     ];
   const typed = path.split('?', 1)[0] ?? '';
   if (url.pathname.split('/').length !== typed.split('/').length)
-    return [note('path', `A browser resolves the dots in a path: this request goes to ${url.pathname}.`)];
+    return [note('path', `Browsers resolve the dots in a path. This request goes to ${url.pathname}.`)];
   return [];
 }
 
@@ -122,7 +127,7 @@ export function pathFaults(request, origin) {
  * @returns {Fault[]}
  */
 function queryFaults([name, value], row) {
-  return name === '' && value !== '' ? [{ ...stop('query', 'Give the parameter a name.'), row }] : [];
+  return name === '' && value !== '' ? [{ ...stop('query', 'Enter a name for the parameter.'), row }] : [];
 }
 
 /**
@@ -145,17 +150,17 @@ function headerFaults([name, value], row) {
  * @returns {string | null}
  */
 function headerFault(lowerName, name, value) {
-  if (name === '') return value === '' ? null : 'Give the header a name.';
+  if (name === '') return value === '' ? null : 'Enter a name for the header.';
   if (lowerName === 'authorization')
-    return 'The gateway adds the access token itself, and drops this header of a page. Do not paste a token here.';
+    return 'Remove this header. The gateway adds the access token and drops an Authorization header from a page. Never paste a token here.';
   if (lowerName === 'cookie' || lowerName === 'cookie2')
-    return 'The browser adds the session cookie itself, and the gateway never forwards it.';
+    return 'Remove this header. The browser adds the session cookie, and the gateway never forwards it.';
   if (!TOKEN.test(name))
-    return 'A header name consists of letters, digits and hyphens, without spaces and colons.';
+    return 'A header name has only letters, digits and hyphens, without spaces or colons.';
   if (SET_BY_BROWSER.has(lowerName) || SET_BY_BROWSER_KIND.test(lowerName))
-    return `The browser sets ${name} itself. Remove this row.`;
+    return `Remove this header. The browser sets ${name}.`;
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    return 'A header value is one line of Latin-1 characters. Encode anything else.';
+    return 'A header value is one line of Latin-1 characters. Encode any other character.';
   return null;
 }
 
@@ -167,7 +172,7 @@ function bodyFaults({ method, body, contentType, headers }) {
   if (body === '') return [];
   if (BODILESS.test(method))
     return [
-      stop('body', `A browser sends no body with ${method}. Remove the body, or choose another method.`),
+      stop('body', `Browsers don’t send a body with ${method}. Remove the body, or choose another method.`),
     ];
   const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? contentType;
   if (!/[/+]json\b/i.test(type) || body.length > MAX_CHECKED_JSON) return [];
@@ -178,7 +183,7 @@ function bodyFaults({ method, body, contentType, headers }) {
     return [
       note(
         'body',
-        `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). It can be sent as it is.`,
+        `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). You can send it as it is.`,
       ),
     ];
   }

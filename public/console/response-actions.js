@@ -25,11 +25,11 @@ import { isJsonType } from './body-text.js';
 export function toActions({ body, contentType, json, request, needsSignIn }, { onFollow, onCopy }) {
   const cursor = cursorOf(json);
   const signIn = () =>
-    make('a', { class: 'button button--primary', href: signInUrl() }, ['Sign in and come back']);
+    make('a', { class: 'button button--primary', href: signInUrl() }, ['Sign in and return here']);
   /** @param {string} next */
   const follow = (next) =>
-    makeButton('Follow next', () => onFollow(withCursor(request, next)), { 'data-follow': '' });
-  const copy = () => makeButton('Copy the body', () => onCopy(body));
+    makeButton('Next page', () => onFollow(withCursor(request, next)), { 'data-follow': '' });
+  const copy = () => makeButton('Copy body', () => onCopy(body));
   return [
     ...(needsSignIn ? [signIn()] : []),
     ...(cursor === null ? [] : [follow(cursor)]),
@@ -38,7 +38,7 @@ export function toActions({ body, contentType, json, request, needsSignIn }, { o
 }
 
 /**
- * Replaces the actions of the response before. The focus stays on *Follow next*, for users who page by keyboard.
+ * Replaces the actions of the response before. The focus stays on *Next page*, for users who page by keyboard.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} actions
  * @param {HTMLElement} heading Takes the focus at the end of the list.

@@ -1,4 +1,4 @@
-/** Shows the outcome of a request: status, sender, work of the gateway, timing, headers and body. */
+/** Shows the outcome of a request: status, sender, what the gateway did, timing, headers and body. */
 import { formatCount } from '../counts.js';
 import { find, make } from '../elements.js';
 import { toShownBody } from './body-text.js';
@@ -107,10 +107,10 @@ export function createResponseView(root, listeners) {
 function endSentences({ end, body }) {
   // A browser drops what has arrived but was not read before the connection failed: without bytes, name no number.
   const after = body.size === 0 ? '' : ` after ${formatCount(body.size, 'byte')}`;
-  if (end === 'interrupted') return [`The connection failed${after}: the response is incomplete.`];
-  if (end === 'cancelled') return [`Cancelled${after}: the response is incomplete.`];
+  if (end === 'interrupted') return [`The connection failed${after}. The response is incomplete.`];
+  if (end === 'cancelled') return [`Cancelled${after}. The response is incomplete.`];
   if (end === 'too-large')
-    return [`The console stopped reading: it shows at most ${formatCount(MAX_BYTES, 'byte')}.`];
+    return [`The console reads at most ${formatCount(MAX_BYTES, 'byte')}. The response is incomplete.`];
   return [];
 }
 
@@ -146,7 +146,7 @@ function showProblem(section, { problem }) {
     ['Code', problem.code],
     ['Reason', problem.detail || problem.title],
     ['What to do', problem.advice],
-    ['Request id', problem.requestId],
+    ['Request ID', problem.requestId],
   ].filter(([, value]) => value !== '');
   list.replaceChildren(
     ...rows.flatMap(([name = '', value = '']) => [

@@ -70,7 +70,7 @@ export async function copyAsFetch(page) {
 export async function fillFromHistory(page) {
   await send('/api/public/v1/nothing')(page);
   await send('/api/public/v1/workspaces')(page);
-  await page.getByRole('button', { name: 'Follow next' }).click();
+  await page.getByRole('button', { name: 'Next page' }).click();
   await page.locator('[data-history-items] li', { hasText: /next=.* 200/ }).waitFor();
   await page.locator('[data-history-items] button', { hasText: 'nothing' }).click();
 }

@@ -34,7 +34,7 @@ export const filter = (words) => async (/** @type {Page} */ page) => {
 /** @param {Page} page */
 export async function loadAll(page) {
   await page.getByRole('button', { name: 'Load all pages' }).click();
-  await page.getByText('All loaded').waitFor();
+  await page.getByText(/^All .+ are shown\.$/).waitFor();
 }
 
 /**
@@ -44,7 +44,7 @@ export async function loadAll(page) {
 export async function loadSome(page) {
   await page.route(/page=3/, () => {});
   await page.getByRole('button', { name: 'Load all pages' }).click();
-  await page.getByText('20 items…').waitFor();
+  await page.getByText('20 workspaces loaded…').waitFor();
 }
 
 /**
@@ -53,7 +53,7 @@ export async function loadSome(page) {
  */
 export async function exportSlowly(page) {
   await page.getByRole('link', { name: 'CSV' }).click();
-  await page.getByText('CSV: 100 items…').waitFor();
+  await page.getByText('CSV: 100 workspaces…').waitFor();
 }
 
 /** @param {Page} page */
@@ -100,7 +100,7 @@ export async function followSlowly(page, { service }) {
  */
 export async function setFaultByHand(page, { service }) {
   await page.goto(`${service}/_faults`);
-  await page.getByRole('button', { name: 'Next list fails (500)' }).click();
+  await page.getByRole('button', { name: 'Next list request fails (500)' }).click();
   await page.waitForURL(`${service}/_faults#now`);
   await page.evaluate('scrollTo(0, 0)'); // shows the start of the page instead of the fragment
 }

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { AppError, toAppError } from '../errors.ts';
+import { AppError, toAppError, type ProblemCode } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { sendProblem } from './problem.ts';
 import { requestId } from './request-context.ts';
@@ -17,6 +17,8 @@ interface PageFrame {
   readonly section: string;
   /** Leads to the page before. */
   readonly backLink?: Link;
+  /** Titles that are more precise on this page than those of the problems. */
+  readonly titles?: Partial<Readonly<Record<ProblemCode, string>>>;
 }
 
 /** Sets the frame of an error page. A route calls this before anything can fail. */
@@ -67,10 +69,11 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
+    const frame = res.locals['frame'] as PageFrame | undefined;
     const links = toLinks(error, req, res, signedIn ? WORKSPACES : START);
     return render('error', {
-      ...(res.locals['frame'] as PageFrame | undefined),
-      title: error.title,
+      ...frame,
+      title: frame?.titles?.[error.code] ?? error.title,
       signedIn,
       // Refusing consent is not an error.
       ...(error.code !== 'access_denied' && { status: error.status }),

@@ -38,22 +38,22 @@ export function createPages(
     /** Responds to a request whose redirect URI can't be trusted. */
     untrusted: (detail: string) =>
       render('local-service/error', {
-        title: 'The app sent you here with a faulty request',
+        title: 'The app sent an invalid request',
         detail,
-        hint: 'You were not sent back to the app, because the address in the request can’t be trusted.',
+        hint: 'You were not returned to the app, because the return address can’t be trusted.',
       }),
     staleForm: (address: string) =>
       render('local-service/error', {
         title: 'This form has expired',
-        detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
+        detail: 'It belongs to another sign-in, or your browser blocks cookies from this service.',
         link: { href: address, label: 'Start again' },
       }),
-    /** Responds to a form without its button. */
+    /** Responds to a form that names no step, or several. */
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
-        detail: 'The form came with neither button, or with both.',
-        link: { href: address, label: 'Choose again' },
+        detail: 'Return to the form and choose one option.',
+        link: { href: address, label: 'Return to the form' },
       }),
     /** `retryAt` is the address to try again, if that may help. */
     failure: ({ title, detail }: ServiceError, requestId: string, retryAt?: string) =>
@@ -61,7 +61,9 @@ export function createPages(
         title,
         ...(detail !== title && { detail }),
         link:
-          retryAt === undefined ? { href: '/', label: 'Front page' } : { href: retryAt, label: 'Try again' },
+          retryAt === undefined
+            ? { href: '/', label: 'Go to the start page' }
+            : { href: retryAt, label: 'Try again' },
         requestId,
       }),
   };
@@ -70,7 +72,7 @@ export function createPages(
 /** Resources that scopes name in the singular. The public service's scopes name some in the plural. */
 const SINGULAR = new Set(['workspace', 'room', 'mural', 'template', 'user']);
 
-/** Says what a scope of the form `resource:read` or `resource:write` lets the app do. */
+/** Describes what a scope of the form `resource:read` or `resource:write` allows. */
 function toWords(scope: string): string {
   const [resource = '', permission = ''] = scope.split(':');
   const name = resource.toLowerCase().replaceAll(/[-_.]/g, ' ');

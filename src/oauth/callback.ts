@@ -58,7 +58,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
   if (error !== null) {
     const shown = /^[\w.-]{1,64}$/.test(error) ? error : 'unknown error';
     throw new AppError('authorization_failed', {
-      detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
+      detail: `The service reported an error (“${shown}”). Try again in a few minutes.`,
       returnTo,
       cause: new Error(`authorization response with ${toLoggableCode(error)}`),
     });
@@ -70,7 +70,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {
-      detail: 'You came back with an address that the service did not send. Nothing is lost. Try again.',
+      detail: 'You returned with an address that the service did not send. Try again.',
       returnTo,
       cause,
     });

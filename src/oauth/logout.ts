@@ -29,12 +29,12 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
  */
 function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
-  const detail = 'You are not signed out yet. Use the Sign out button again in a moment.';
+  const detail = 'You are not signed out yet. Select Sign out again in a moment.';
   throw new StoreUnavailableError(error, detail);
 }
 
 /** Refuses other methods with 405. Signing out is not safe (RFC 9110 §9.2.1), so a link or an image must not do it. */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
-  const detail = 'You have not been signed out. Use the Sign out button at the top of a page.';
+  const detail = 'You are not signed out. Select Sign out at the top of any page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));
 };

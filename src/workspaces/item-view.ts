@@ -88,7 +88,7 @@ export function toItemView(item: unknown, most = Infinity): ItemView {
     : '';
   return {
     // A page prints the name twice.
-    name: shorten(shownName ?? id ?? 'Without a name', Math.min(MAX_NAME, most / 10)),
+    name: shorten(shownName ?? id ?? 'Untitled', Math.min(MAX_NAME, most / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
     ...(created && { created }),
@@ -151,12 +151,12 @@ function toDetails(
 /** Yields lazily, because an item may have a million fields, and only the shown ones are worth formatting. */
 function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
   for (const key of keys) {
-    const label = toLabel(key);
+    const label = LABELS.get(key) ?? toLabel(key);
     const value = item[key];
     if (!hasOwnDetails(value)) yield toDetail(label, key, value);
     else
       for (const [name, part] of Object.entries(value))
-        yield toDetail(`${label} › ${toLabel(name)}`, name, part);
+        yield toDetail(LABELS.get(`${key}.${name}`) ?? `${label} › ${toLabel(name)}`, name, part);
   }
 }
 
@@ -164,6 +164,18 @@ function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
 function hasOwnDetails(value: unknown): value is Fields {
   return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
 }
+
+/** Labels of known fields whose names read badly. The others get theirs from toLabel(). */
+const LABELS: ReadonlyMap<string, string> = new Map([
+  ['id', 'ID'],
+  ['isMember', 'Member'],
+  ['companyId', 'Company'],
+  ['workspaceId', 'Workspace'],
+  ['roomId', 'Room'],
+  ['folderId', 'Folder'],
+  ['thumbnailUrl', 'Thumbnail'],
+  ['sharingSettings.link', 'Invitation link'],
+]);
 
 /** Names of fields that hold a time. */
 const TIME_NAME = /(?:On|At|Ends)$/;
@@ -210,7 +222,7 @@ function toJson(value: unknown): string {
   }
 }
 
-/** Returns the name of a field in words: `companyId` becomes `Company id`. */
+/** Returns the name of a field in words: `trialEnds` becomes `Trial ends`. */
 function toLabel(key: string): string {
   const name = shorten(key, MAX_LABEL);
   if (!isVisible(name)) return '(no name)';

@@ -1,6 +1,7 @@
 import { toItemViews, type ItemView } from './item-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
+import { capitalise, toSingular, withArticle } from './shown-text.ts';
 import {
   pageParams,
   searchParams,
@@ -28,6 +29,8 @@ export interface ShownList {
 /** A page or a search result of a list, as the template shows it. */
 export interface ListView {
   readonly kind: string;
+  /** What it lists, in the singular: `workspace`. */
+  readonly singular: string;
   /** Number of the first item in the whole list, counted from 1; absent where the rows are not consecutive. */
   readonly firstNumber?: number;
   /** Which part of the list this is, in words; empty for the whole list. */
@@ -39,8 +42,9 @@ export interface ListView {
     readonly action?: { readonly href: string; readonly label: string };
   };
   readonly pagination?: Pagination;
-  /** The search form: its text, its hidden fields, and the URL that shows all items again. */
+  /** The search form: its label, its text, its hidden fields, and the URL that shows all items again. */
   readonly find: {
+    readonly label: string;
     readonly action: string;
     readonly words: string;
     readonly kept: readonly { readonly name: string; readonly value: string }[];
@@ -70,13 +74,13 @@ const SIZES = [SMALLEST_SIZE, 25, 50, 100];
 /** One page of a list. `requested` is the page number in the URL. */
 export function toListView(list: ShownList, listed: ListedPage, requested: number): ListView {
   const hrefOf = (params: PageParams) => toHref(list.path, { ...params, back: list.back });
-  const notice = toPageNotice(listed, requested, hrefOf);
+  const notice = toPageNotice(list.kind, listed, requested, hrefOf);
   const isWhole = listed.page === 1 && listed.next === undefined;
   return {
     ...toCommonView(list, listed, ''),
     rows: toLinkedRows(list, listed.items),
-    empty: isWhole ? list.empty : 'There is nothing on this page.',
-    place: [...toRange(listed), ...(isWhole ? [] : [`Page ${listed.page}`])].join(' · '),
+    empty: isWhole ? list.empty : `There are no ${list.kind} on this page.`,
+    place: [...toRange(list.kind, listed), ...(isWhole ? [] : [`Page ${listed.page}`])].join(' · '),
     firstNumber: listed.before + 1,
     pagination: toPagination(listed, hrefOf, list.defaultLimit),
     ...(notice !== undefined && { notice }),
@@ -86,15 +90,12 @@ export function toListView(list: ShownList, listed: ListedPage, requested: numbe
 export function toSearchResultView(list: ShownList, result: SearchResult, search: SearchParams): ListView {
   const { kind, path, back, defaultLimit } = list;
   const { items, before, upTo, nextFrom } = result;
-  const range =
-    before === 0
-      ? `the first ${toCount(upTo)} ${kind}`
-      : `${kind} ${toCount(before + 1)} to ${toCount(upTo)}`;
   const isWhole = before === 0 && nextFrom === undefined;
-  const searched = isWhole ? `all ${toCount(upTo)} ${kind}` : range;
+  const counted = `${toCount(upTo)} ${upTo === 1 ? toSingular(kind) : kind}`;
+  const range = before === 0 ? `the first ${counted}` : `${kind} ${toCount(before + 1)}–${toCount(upTo)}`;
   const notice = [
-    ...(items.length > MAX_ROWS ? [`The first ${toCount(MAX_ROWS)} of them are shown.`] : []),
-    ...(nextFrom === undefined ? [] : [`Searched ${searched}.`]),
+    ...(items.length > MAX_ROWS ? [`The first ${toCount(MAX_ROWS)} matches are shown.`] : []),
+    ...(nextFrom === undefined ? [] : [`Searched ${range}.`]),
   ].join(' ');
   return {
     ...toCommonView(list, search.origin, search.words),
@@ -102,15 +103,15 @@ export function toSearchResultView(list: ShownList, result: SearchResult, search
     empty:
       upTo === 0
         ? `No more ${kind} match “${search.words}”.`
-        : `Nothing matches “${search.words}” in ${searched}.`,
-    place: `${toCount(items.length)} ${items.length === 1 ? 'match' : 'matches'} for “${search.words}” in ${searched}`,
+        : `No matches for “${search.words}” in ${isWhole ? counted : range}.`,
+    place: `${toCount(items.length)} of ${isWhole ? counted : range} ${items.length === 1 ? 'matches' : 'match'} “${search.words}”`,
     ...(notice !== '' && {
       notice: {
         text: notice,
         ...(nextFrom !== undefined && {
           action: {
             href: toHref(path, { ...searchParams({ ...search, from: nextFrom }, defaultLimit), back }),
-            label: 'Search further',
+            label: 'Search the next ones',
           },
         }),
       },
@@ -123,8 +124,10 @@ function toCommonView({ kind, path, back, defaultLimit }: ShownList, page: PageP
   const all: QueryParams = { ...pageParams(page, defaultLimit), ...(back !== undefined && { back }) };
   return {
     kind,
+    singular: toSingular(kind),
     path,
     find: {
+      label: `Find ${withArticle(toSingular(kind))}`,
       action: path,
       words,
       kept: Object.entries(all).map(([name, value]) => ({ name, value: String(value) })),
@@ -138,6 +141,7 @@ function toLinkedRows(list: ShownList, items: readonly unknown[]): ListView['row
 }
 
 function toPageNotice(
+  kind: string,
   { reached, page, limit, items }: ListedPage,
   requested: number,
   hrefOf: (params: PageParams) => string,
@@ -145,7 +149,7 @@ function toPageNotice(
   if (reached === 'last') return { text: `There is no page ${requested}. This is the last page.` };
   if (reached === 'furthest') {
     return {
-      text: `Page ${requested} is too far away to load at once. This is page ${page}.`,
+      text: `Page ${requested} is too far ahead to load in one step. This is page ${page}.`,
       ...(requested - page <= MAX_CONTINUE_PAGES && {
         action: { href: hrefOf({ limit, page: requested }), label: `Continue to page ${requested}` },
       }),
@@ -153,7 +157,7 @@ function toPageNotice(
   }
   if (items.length > MAX_ROWS) {
     return {
-      text: `The service sent ${toCount(items.length)} items at once. The first ${toCount(MAX_ROWS)} are shown.`,
+      text: `The service sent ${toCount(items.length)} ${kind} at once. The first ${toCount(MAX_ROWS)} are shown.`,
     };
   }
   return undefined;
@@ -181,10 +185,10 @@ function toPagination(
   };
 }
 
-function toRange({ before, items }: ListedPage): string[] {
+function toRange(kind: string, { before, items }: ListedPage): string[] {
   if (items.length === 0) return [];
-  if (items.length === 1) return [`Item ${toCount(before + 1)}`];
-  return [`Items ${toCount(before + 1)}–${toCount(before + items.length)}`];
+  if (items.length === 1) return [`${capitalise(toSingular(kind))} ${toCount(before + 1)}`];
+  return [`${capitalise(kind)} ${toCount(before + 1)}–${toCount(before + items.length)}`];
 }
 
 /** A number as people write it: `1,234`. */

@@ -46,8 +46,11 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
 
   /** Error pages keep the navigation and the link back, even where reading the session fails. */
   const frameErrorPages: RequestHandler = (req, res, next) => {
-    const backLink = 'id' in req.params && { backLink: parseBackLink(req.query, pageSize) };
-    setFrame(res, { section: 'workspaces', ...backLink });
+    const own =
+      'id' in req.params
+        ? { backLink: parseBackLink(req.query, pageSize) }
+        : { titles: { service_failed: 'Your workspaces can’t be loaded' } };
+    setFrame(res, { section: 'workspaces', ...own });
     next();
   };
 

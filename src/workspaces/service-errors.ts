@@ -59,7 +59,7 @@ function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
 /** The error of a request without a complete response. `timedOut` is true after our own timeout. */
 export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
   const code = timedOut ? 'service_timeout' : toServiceErrorCode(cause);
-  const detail = 'Nothing is lost, and you are still signed in. Try again in a few minutes.';
+  const detail = 'You are still signed in. Try again in a few minutes.';
   return new AppError(code, { detail, cause });
 }
 

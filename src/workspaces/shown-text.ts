@@ -9,6 +9,16 @@ export function shorten(text: string, longest: number): string {
   return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
+/** Returns the singular of an English plural such as `rooms`. An irregular plural stays as it is. */
+export function toSingular(plural: string): string {
+  return plural.endsWith('ies') ? `${plural.slice(0, -3)}y` : plural.replace(/s$/, '');
+}
+
+/** Puts the indefinite article before a noun: `a room`, `an item`. */
+export function withArticle(noun: string): string {
+  return `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`;
+}
+
 export function capitalise([first = '', ...rest]: string): string {
   return first.toUpperCase() + rest.join('');
 }

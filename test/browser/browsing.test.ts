@@ -31,7 +31,7 @@ test.each(LOOKS)(
 
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
-    await page.getByText('Items 26–50').waitFor();
+    await page.getByText('Workspaces 26–50').waitFor();
     const [, wanted = ''] = await names(page);
 
     await page.getByRole('link', { name: wanted, exact: true }).click();
@@ -46,11 +46,11 @@ test.each(LOOKS)(
     await page.getByRole('link', { name: 'Workspaces, page 2' }).click();
     await page.waitForURL(/\/workspaces\?limit=25&page=2/);
 
-    await page.getByLabel('Find in all workspaces').fill(wanted);
+    await page.getByLabel('Find a workspace').fill(wanted);
     await page.getByRole('button', { name: 'Find' }).click();
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
-    expect(await page.getByText(/match(?:es)? for “.*” in all 137 workspaces/).count()).toBe(1);
+    expect(await page.getByText(/of 137 workspaces match(?:es)? “/).count()).toBe(1);
     expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
     await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=25&page=2`);
@@ -66,13 +66,13 @@ test('typing filters the items on the page, and clearing the field shows them al
   const watched = await e2e.openSignedIn();
   const { page } = watched;
   const [first = ''] = await names(page);
-  const field = page.getByLabel('Find in all workspaces');
+  const field = page.getByLabel('Find a workspace');
   await field.pressSequentially(first.toUpperCase());
-  await page.getByText(/^\d+ of the 25 shown here match/).waitFor();
+  await page.getByText(/^\d+ of 25 workspaces on this page match/).waitFor();
   expect(await shownItems(page).count()).toBeLessThan(25);
   expect(await shownItems(page).first().getByRole('heading').innerText()).toBe(first);
   await field.fill('nothing is called like this');
-  await page.getByText('0 of the 25 shown here match.').waitFor();
+  await page.getByText('0 of 25 workspaces on this page match.').waitFor();
   expect(await shownItems(page).count()).toBe(0);
   await field.fill('');
   expect(await shownItems(page).count()).toBe(25);
@@ -86,20 +86,20 @@ test('the number of matches is announced once the user stops typing, not after e
     const status = document.querySelector('[data-find-status]');
     new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
   }`);
-  await page.getByLabel('Find in all workspaces').pressSequentially('qqq');
+  await page.getByLabel('Find a workspace').pressSequentially('qqq');
   expect(await shownItems(page).count()).toBe(0);
   await context.clock.runFor(399);
   expect(await page.evaluate('announced')).toEqual([]);
   await context.clock.runFor(1);
   expect(await page.evaluate('announced')).toEqual([
-    '0 of the 25 shown here match. Press Find to search all of them.',
+    '0 of 25 workspaces on this page match. Press Enter to search all workspaces.',
   ]);
 });
 
 test('a page keeps its filter when the user comes back to it, but not in another session', async () => {
   const { page, context } = await e2e.openSignedIn();
   const [, second = ''] = await names(page);
-  const field = page.getByLabel('Find in all workspaces');
+  const field = page.getByLabel('Find a workspace');
   await field.fill(second);
   const matching = await shownItems(page).count();
   await page.getByRole('link', { name: second, exact: true }).click();
@@ -115,10 +115,10 @@ test('a page keeps its filter when the user comes back to it, but not in another
 
 test('after a search, clearing the field shows how to list all items again', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
-  await page.getByLabel('Find in all workspaces').fill('');
-  await page.getByText('Press Find to show all again.').waitFor();
+  await page.getByLabel('Find a workspace').fill('');
+  await page.getByText('Press Enter to show all workspaces.').waitFor();
   await page.getByRole('button', { name: 'Find' }).click();
-  await page.getByText('Items 11–20').waitFor();
+  await page.getByText('Workspaces 11–20').waitFor();
   await page.waitForLoadState(); // the items arrive after the text
   expect(await shownItems(page).count()).toBe(10);
 });
@@ -140,14 +140,16 @@ test('the user can load all remaining pages and filter their items', async () =>
   const watched = await e2e.openSignedIn('/workspaces?limit=25&page=2', { width: 360 });
   const { page } = watched;
   await loadAll(page);
-  await page.getByText('All loaded: 112 items.').waitFor();
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('All loaded: 112 items.');
+  await page.getByText('112 workspaces are shown, up to the end of the list.').waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe(
+    '112 workspaces are shown, up to the end of the list.',
+  );
   expect(await shownItems(page).count()).toBe(112);
-  await page.getByText('Items 26–137').waitFor();
+  await page.getByText('Workspaces 26–137').waitFor();
   expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
   const last = (await names(page)).at(-1) ?? '';
-  await page.getByLabel('Find in all workspaces').fill(last);
-  await page.getByText(/of the 112 shown here/).waitFor();
+  await page.getByLabel('Find a workspace').fill(last);
+  await page.getByText(/of 112 workspaces/).waitFor();
   expect(await pageFaults(watched)).toEqual([]);
   expect(watched.complaints).toEqual([]);
 });
@@ -158,14 +160,14 @@ test('the user can stop loading and continue it later', async () => {
   const { promise: thirdPage, resolve: hold } = createDeferred<void>();
   await page.route(/page=3/, async () => hold());
   await loadAll(page);
-  await page.getByText('20 items…').waitFor();
+  await page.getByText('20 workspaces loaded…').waitFor();
   await thirdPage;
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.getByText('Stopped after 20 items.').waitFor();
+  await page.getByText('Loading stopped at 20 workspaces.').waitFor();
   expect(await page.evaluate('document.activeElement?.textContent')).toBe('Load all pages');
   await page.unroute(/page=3/);
   await loadAll(page);
-  await page.getByText('All loaded: 137 items.').waitFor();
+  await page.getByText('All 137 workspaces are shown.').waitFor();
   expect(await shownItems(page).count()).toBe(137);
   expect(requests.filter((url) => /page=\d+/.test(url))).toHaveLength(1 + 1 + 12);
 });
@@ -178,22 +180,22 @@ test('loading pauses for the time in the Retry-After header', async () => {
     e2e.testApp.intercept = () => false;
   });
   await loadAll(page);
-  await page.getByText('Cloakroom asks for a pause of 1 s…').waitFor();
+  await page.getByText('Too many requests just now. Continuing in 1 second…').waitFor();
   await context.clock.runFor(999);
   expect(requests).toHaveLength(1);
   await context.clock.runFor(1);
-  await page.getByText('All loaded: 137 items.').waitFor();
+  await page.getByText('All 137 workspaces are shown.').waitFor();
 });
 
 test('when a page fails to load, the user sees an error and keeps the loaded items', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
   await loadAll(page);
-  await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading ended after 50 items\.$/).waitFor();
+  await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading stopped at 50 workspaces\.$/).waitFor();
   expect(await shownItems(page).count()).toBe(50);
   e2e.testApp.intercept = () => false;
   await loadAll(page);
-  await page.getByText('All loaded: 137 items.').waitFor();
+  await page.getByText('All 137 workspaces are shown.').waitFor();
 });
 
 test('if an earlier page arrives instead of the next one, no item is repeated and loading continues', async () => {
@@ -213,11 +215,11 @@ test('if an earlier page arrives instead of the next one, no item is repeated an
     return !isFirst;
   };
   await loadAll(page);
-  await page.getByText('The next page can’t be reached. Trying again in 1 s…').waitFor();
+  await page.getByText('The next page can’t be loaded. Trying again in 1 second…').waitFor();
   await context.clock.runFor(999);
   expect(requests).toHaveLength(1);
   await context.clock.runFor(1);
-  await page.getByText('All loaded: 87 items.').waitFor();
+  await page.getByText('87 workspaces are shown, up to the end of the list.').waitFor();
   expect(new Set(await names(page)).size).toBe(87);
   expect(state).toBe('refused');
 });
@@ -229,7 +231,7 @@ test('if the list becomes shorter during loading, the user is told that it has c
     else sendJson(res, 200, { value: [{ id: 'w1', name: 'The only one left' }] });
   });
   await loadAll(page);
-  await page.getByText('The list has changed: loading ended after 50 items.').waitFor();
+  await page.getByText('The list has changed. Reload this page. Loading stopped at 50 workspaces.').waitFor();
   expect(await names(page)).not.toContain('The only one left');
 });
 
@@ -278,7 +280,7 @@ test('a keyboard user can skip the items and go to the next page, with and witho
     const { page } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     await page.getByRole('button', { name: 'Find' }).focus();
     const isFocused = async () =>
-      page.getByRole('link', { name: 'Skip to the pages' }).and(page.locator(':focus')).count();
+      page.getByRole('link', { name: 'Skip to page navigation' }).and(page.locator(':focus')).count();
     for (let presses = 0; presses < 2 && (await isFocused()) === 0; presses += 1)
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -286,7 +288,7 @@ test('a keyboard user can skip the items and go to the next page, with and witho
     await page.keyboard.press('Tab'); // the first two links are disabled on the first page
     await page.keyboard.press('Enter');
     await page.waitForURL(/page=2/);
-    expect(await page.getByText('Items 26–50').count()).toBe(1);
+    expect(await page.getByText('Workspaces 26–50').count()).toBe(1);
   }
 });
 

@@ -26,7 +26,7 @@ test('the form still holds the draft when the user comes back from the guide', a
   await page.getByText('Headers', { exact: true }).first().click();
   await page.getByText('Body', { exact: true }).first().click();
   await page.getByLabel('Path').fill(`${API_PATH}?a=b`);
-  await press(page, 'Add a parameter');
+  await press(page, 'Add parameter');
   const values = {
     'Other method': 'PROPPATCH',
     'Name of the header': 'X-Thing',

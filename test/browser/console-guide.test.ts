@@ -13,7 +13,7 @@ test('each code listing is a named region, and its button copies the code unchan
   for (const name of ['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js']) {
     const listing = page.locator('[data-listing]').filter({ hasText: name }).first();
     await press(page, `Copy ${name}`);
-    await listing.getByText('The code is copied.').waitFor();
+    await listing.getByText('The code was copied.').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
       await page.getByRole('region', { name }).textContent(),
     );
@@ -27,7 +27,7 @@ test('if the browser refuses to copy a listing, the page selects it for the user
   const { page } = await at.open({}, '/console/guide');
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
   await press(page, 'Copy pages.js');
-  await page.getByText('The code is selected: copy it yourself.').waitFor();
+  await page.getByText('The code is selected, so that you can copy it.').waitFor();
   expect(await page.evaluate('getSelection().toString().trim()')).toBe(
     await page.getByRole('region', { name: 'pages.js' }).innerText(),
   );

@@ -87,7 +87,7 @@ describe('a request', () => {
     });
     const path = page.getByLabel('Path');
     await path.fill('https://other.example/api/');
-    expect(await page.locator('[data-preview]').innerText()).toBe('none, correct the path');
+    expect(await page.locator('[data-preview]').innerText()).toBe('none (correct the path)');
     await path.fill('/api/../auth/logout');
     await open('Headers');
     await page.getByLabel('Name of the header').fill('Authorization');
@@ -97,7 +97,7 @@ describe('a request', () => {
     expect(await isFocused(path)).toBe(true);
     expect(await path.getAttribute('aria-invalid')).toBe('true');
     expect(await page.locator('#path-fault').innerText()).toMatch(/would go to \/auth\/logout/);
-    expect(await page.getByText('The gateway adds the access token itself').isVisible()).toBe(true);
+    expect(await page.getByText('The gateway adds the access token').isVisible()).toBe(true);
     expect(await pageFaults(watched)).toEqual([]);
     expect(urls).toEqual([]);
     expect(await storedHistory()).toBeNull();
@@ -108,7 +108,7 @@ describe('a request', () => {
     const preview = page.locator('[data-preview]');
     for (const refused of ['/auth/../api/things', String.raw`\api\things`, '/api/things#part']) {
       await path.fill(refused);
-      expect(await preview.innerText()).toBe('none, correct the path');
+      expect(await preview.innerText()).toBe('none (correct the path)');
       await press(page, 'Send');
       expect(await outcomeOf(page).innerText()).toMatch(/Not sent/);
     }
@@ -129,11 +129,11 @@ describe('a request', () => {
     await send(page);
     const items = page.locator('[data-history-items] li');
     for (const pages of [2, 3]) {
-      await page.getByRole('button', { name: 'Follow next' }).press('Enter');
+      await page.getByRole('button', { name: 'Next page' }).press('Enter');
       await items.nth(pages - 1).waitFor();
       await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
     }
-    expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Next page' }).count()).toBe(0);
     expect(await isFocused(page.getByRole('heading', { name: 'Response' }))).toBe(true);
     const lists = at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
@@ -143,7 +143,7 @@ describe('a request', () => {
   test('can be cancelled, and the part of the response received so far stays visible', async () => {
     const { closed } = await sendWithoutEnd();
     await press(page, 'Cancel');
-    const words = page.getByText(/Cancelled after 13 bytes: the response is incomplete/);
+    const words = page.getByText(/Cancelled after 13 bytes. The response is incomplete/);
     await words.first().waitFor();
     expect(await bodyOf(page).innerText()).toBe('the beginning');
     expect(await isFocused(page.getByRole('button', { name: 'Send' }))).toBe(true);
@@ -169,7 +169,7 @@ describe('copying a request', () => {
     await chooseMethod('DELETE');
     await page.getByLabel('Path').fill(`${API_PATH}/it's`);
     await press(page, 'Copy as curl');
-    await page.getByText('The curl command is copied.').waitFor();
+    await page.getByText('The curl command was copied.').waitFor();
     const command = await clipboard();
     const cookie = (await context.cookies()).find(({ name }) => name === 'cloakroom');
     expect(command).not.toContain(cookie?.value);
@@ -182,20 +182,20 @@ describe('copying a request', () => {
 
   test('as fetch gives code that works in the page', async () => {
     await press(page, 'Copy as fetch');
-    await page.getByText('The fetch code is copied.').waitFor();
+    await page.getByText('The fetch code was copied.').waitFor();
     const code = await clipboard();
     expect(await page.evaluate(`(async () => { ${code}\n return response.status; })()`)).toBe(200);
   });
 
   test('shows a confirmation until the request changes', async () => {
     await send(page);
-    const confirmation = page.getByText('The fetch code is copied.');
+    const confirmation = page.getByText('The fetch code was copied.');
     const changes = [
-      async () => press(page, 'Add a parameter'),
+      async () => press(page, 'Add parameter'),
       async () => press(page, 'Remove the parameter'),
       async () => page.getByLabel('Path').fill(API_PATH),
       async () => page.locator('[data-history-items] button').first().click(),
-      async () => press(page, 'Follow next'),
+      async () => press(page, 'Next page'),
     ];
     for (const change of changes) {
       await press(page, 'Copy as fetch');
@@ -231,7 +231,7 @@ describe('the history', () => {
     expect(await page.getByLabel('Path').inputValue()).toBe(API_PATH);
     expect(await bodyField().inputValue()).toBe('[1]');
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('a response');
-    await press(page, 'Clear the history');
+    await press(page, 'Clear history');
     expect(await storedHistory()).toBeNull();
 
     await send(page);
@@ -244,7 +244,7 @@ describe('the history', () => {
   test('shows the outcome of each request, and fills in the form without sending it', async () => {
     const items = page.locator('[data-history-items] button');
     await send(page);
-    await press(page, 'Follow next');
+    await press(page, 'Next page');
     await items.filter({ hasText: /next=.* 200 / }).waitFor();
     expect(await items.nth(1).innerText()).toMatch(/^GET\s+\S+\?limit=10\s+200\s+\d\d:\d\d:\d\d$/);
     expect(await items.first().innerText()).toMatch(/next=.{8}….{8}\s/);
@@ -258,14 +258,14 @@ describe('the history', () => {
 
     const requests = at.e2e.testApp.serviceRequests.length;
     await items.filter({ hasText: 'next=' }).click();
-    await page.getByText('Filled in: press Send.').waitFor();
+    await page.getByText('Request loaded. Select Send to send it.').waitFor();
     expect(await isFocused(page.getByLabel('Path'))).toBe(true);
     const cursor = await page.getByLabel('Value of the parameter next').inputValue();
     expect(cursor.length).toBeGreaterThan(16);
     expect(at.e2e.testApp.serviceRequests).toHaveLength(requests);
     expect(await pageFaults(watched)).toEqual([]);
     await press(page, 'Send');
-    await page.getByText('Filled in').waitFor({ state: 'detached' });
+    await page.getByText('Request loaded').waitFor({ state: 'detached' });
   });
 
   test('shows that no response was seen if the user left the page before it arrived', async () => {
@@ -277,7 +277,7 @@ describe('the history', () => {
     expect(await outcome.textContent()).toBe('');
     await page.evaluate('Storage.prototype.setItem = () => {}'); // as if the page had been closed at once
     await page.reload();
-    expect(await outcome.textContent()).toBe('no response seen');
+    expect(await outcome.textContent()).toBe('outcome unknown');
   });
 
   test('tells the user when a body was too long to keep', async () => {
@@ -287,7 +287,7 @@ describe('the history', () => {
     at.respondWith(200, {});
     await send(page, API_PATH);
     await page.getByRole('button', { name: `PUT ${API_PATH}` }).click();
-    await page.getByText('Filled in without its body').waitFor();
+    await page.getByText('Request loaded without its body').waitFor();
     expect(await bodyField().inputValue()).toBe('');
   });
 });

@@ -31,7 +31,9 @@ describe('a response', () => {
 
   test('is shown with its sender, timing, headers and body', async () => {
     expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in [\d.,]+ ms\.$/);
-    expect(await sentencesOf(page)).toMatch(/comes from the service[\s\S]*nothing was refreshed or repeated/);
+    expect(await sentencesOf(page)).toMatch(
+      /The service sent this response[\s\S]*did not refresh it or repeat the request/,
+    );
     expect(await page.locator('[data-timing] svg rect').count()).toBe(4);
     expect(await page.locator('[data-timing] dl').innerText()).toMatch(
       /Session[\s\S]*Token[\s\S]*Service[\s\S]*Total/,
@@ -46,7 +48,7 @@ describe('a response', () => {
     await send(page);
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
     at.e2e.respondTo(/[?&]next=/, (res) => ask(() => res.end('{}')));
-    await press(page, 'Follow next');
+    await press(page, 'Next page');
     const respond = await asked;
     await page.evaluate('scrollTo(0, 0)');
     respond();
@@ -79,7 +81,7 @@ describe('a response', () => {
   test('without a session offers a sign-in that returns to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
-    await page.getByRole('link', { name: 'Sign in and come back' }).click();
+    await page.getByRole('link', { name: 'Sign in and return here' }).click();
     await passService(page);
     await page.waitForURL(`${at.e2e.testApp.origin}/console`);
     expect(await page.locator('[data-history-items] li').count()).toBe(0);
@@ -96,14 +98,14 @@ describe('a response', () => {
     await page.getByText('11 bytes so far').waitFor(); // a failure before the page has read these bytes would discard them
     const cutOff = await begun;
     cutOff();
-    expect(await outcome).toMatch(/The connection failed after 11 bytes: the response is incomplete/);
-    expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
+    expect(await outcome).toMatch(/The connection failed after 11 bytes. The response is incomplete/);
+    expect(await page.getByRole('button', { name: 'Next page' }).count()).toBe(0);
   });
 
   test('that never arrives is reported with the reason', async () => {
     const context = page.context();
     await context.setOffline(true);
-    expect(await send(page)).toMatch(/this device is offline/);
+    expect(await send(page)).toMatch(/This device is offline/);
     await context.setOffline(false);
     await context.route(`${at.e2e.testApp.origin}/api/**`, async (route) => route.abort());
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
@@ -160,19 +162,19 @@ describe('a response', () => {
   test('can be copied, with a confirmation beside the button until the next response', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
-    await press(page, 'Copy the body');
-    const confirmation = page.locator('[data-response]').getByText('The body is copied.');
+    await press(page, 'Copy body');
+    const confirmation = page.locator('[data-response]').getByText('The body was copied.');
     await confirmation.waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^\{"value":\[/);
-    await press(page, 'Follow next');
+    await press(page, 'Next page');
     await confirmation.waitFor({ state: 'detached' });
   });
 
   test('that is too large to copy is reported to the user', async () => {
     await send(page);
     await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
-    await press(page, 'Copy the body');
-    await page.getByText('The body could not be read to copy it. Save it instead.').waitFor();
+    await press(page, 'Copy body');
+    await page.getByText('The body is too large to copy. Save it instead.').waitFor();
     expect(watched.complaints).toEqual([]);
   });
 });
@@ -228,7 +230,7 @@ test('an endless response is read up to the limit', async () => {
     res.on('drain', more);
     more();
   });
-  expect(await send(page, API_PATH)).toMatch(/The console stopped reading: it shows at most 1,048,576 bytes/);
+  expect(await send(page, API_PATH)).toMatch(/The console reads at most 1,048,576 bytes/);
 });
 
 test('the console never receives, shows or stores a token', async () => {

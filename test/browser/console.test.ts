@@ -15,7 +15,7 @@ describe('the console', () => {
     await page.getByText('Body', { exact: true }).first().click();
     await send(page);
     await page.locator('[data-response] summary').click();
-    await press(page, 'Follow next');
+    await press(page, 'Next page');
     await page.locator('[data-history-items] li').nth(1).getByText('200').waitFor();
     await page.locator('[data-response]:not([aria-busy])').waitFor(); // the response is dimmed until then
     expect(await pageFaults(watched)).toEqual([]);

@@ -88,7 +88,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
 
 describe('an export', () => {
   const status = () => page.locator('.export-line');
-  const hundredItems = (format = 'CSV') => status().getByText(`${format}: 100 items…`).waitFor();
+  const hundredItems = (format = 'CSV') => status().getByText(`${format}: 100 workspaces…`).waitFor();
   const tryAgain = () => page.getByRole('button', { name: 'Try again: CSV export' });
   const hasFailed = async () => tryAgain().waitFor();
   let files: Download[];
@@ -106,7 +106,7 @@ describe('an export', () => {
     await hundredItems();
     expect(files).toEqual([]);
     (await laterPage()).writeHead(200, { 'content-type': 'application/json' }).end('{"value":[{"id":1}]}');
-    await status().getByText('101 items saved as workspaces-').waitFor();
+    await status().getByText('101 workspaces saved as workspaces-').waitFor();
     await eventually(async () => files.length === 1);
     expect(await status().getByRole('button').allInnerTexts()).toEqual(['Dismiss']);
   });
@@ -124,7 +124,7 @@ describe('an export', () => {
 
   test('can be dismissed with its button, and the focus returns to the link', async () => {
     await download(link('CSV'));
-    await page.getByRole('button', { name: 'Dismiss: CSV export' }).press('Enter');
+    await page.getByRole('button', { name: 'Dismiss the CSV export message' }).press('Enter');
     expect(await status().count()).toBe(0);
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('CSV');
     expect(await page.locator('[data-export-announcement]').textContent()).toBe('');
@@ -136,8 +136,8 @@ describe('an export', () => {
     await download(link('NDJSON'));
     const said = page.locator('[data-export-announcement]');
     await said.filter({ hasText: '.ndjson' }).waitFor({ state: 'attached' });
-    await page.getByRole('button', { name: 'Dismiss: CSV export' }).click();
-    expect(await said.textContent()).toMatch(/^100 items saved as workspaces-\S+\.ndjson$/);
+    await page.getByRole('button', { name: 'Dismiss the CSV export message' }).click();
+    expect(await said.textContent()).toMatch(/^100 workspaces saved as workspaces-\S+\.ndjson$/);
   });
 
   test.each([
@@ -151,7 +151,7 @@ describe('an export', () => {
     await disconnect();
     await link('CSV').click();
     await hasFailed();
-    expect(await status().innerText()).toMatch(`The CSV export could not begin. ${reason}.`);
+    expect(await status().innerText()).toMatch(`The CSV export could not start. ${reason}.`);
   });
 
   /** Fakes the end of the session in the page, so that Cloakroom itself would continue the export. */
@@ -191,7 +191,7 @@ describe('an export', () => {
     await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
     await eventually(async () => response.destroyed);
     await status()
-      .getByText(/: stopped\. Nothing was saved\.$/)
+      .getByText(/ export stopped\. Nothing was saved\.$/)
       .waitFor();
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
@@ -201,10 +201,10 @@ describe('an export', () => {
     await link('CSV').click();
     await hundredItems(); // a failure before the page has read these items would discard them
     (await laterPage()).writeHead(500).end();
-    await status().getByText('CSV: failed after 100 items. Nothing was saved.').waitFor();
+    await status().getByText('CSV export failed after 100 workspaces. Nothing was saved.').waitFor();
     expect(files).toEqual([]);
     expect(await page.getByRole('status').allInnerTexts()).toContain(
-      'CSV: failed after 100 items. Nothing was saved.',
+      'CSV export failed after 100 workspaces. Nothing was saved.',
     );
     expect(await pageFaults(watched)).toEqual([]);
 
@@ -224,7 +224,7 @@ describe('an export', () => {
     }));`);
     await link('CSV').click();
     await hasFailed();
-    expect(await status().locator('span').first().innerText()).toBe('CSV: failed. Nothing was saved.');
+    expect(await status().locator('span').first().innerText()).toBe('CSV export failed. Nothing was saved.');
   });
 
   test('that is refused shows the reason and the reference', async () => {
@@ -232,7 +232,7 @@ describe('an export', () => {
     await link('CSV').click();
     await hasFailed();
     expect(await status().innerText()).toMatch(
-      /^The CSV export could not begin\. The service is very busy\. .*Try again in 7 s\. Reference: [\w-]+\s/,
+      /^The CSV export could not start\. Too many requests just now\. .*Try again in 7 seconds\. Reference: [\w-]+\s/,
     );
   });
 
@@ -245,7 +245,7 @@ describe('an export', () => {
     expect(await pageFaults(watched)).toEqual([]);
     for (let left = 2; left > 0; left -= 1) (await laterPage()).end('{"value":[]}');
     await eventually(async () => files.length === 2);
-    expect(await status().getByText('100 items saved as').count()).toBe(2);
+    expect(await status().getByText('100 workspaces saved as').count()).toBe(2);
   });
 
   test('without a session leads to sign-in and back to the page', async () => {

@@ -62,7 +62,7 @@ test('a page is hidden when its session ends, and signing in again returns to it
   await endSession(context);
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
-  await page.getByText('hidden. Sign in again to return to it.').waitFor();
+  await page.getByText('hidden this page to protect it. Sign in again to return to it.').waitFor();
   await expectHidden(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
@@ -81,7 +81,7 @@ test('signing out in one tab hides the page in another tab at once, until the us
   const other = await openTab(page);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
-  await page.getByText('hidden. Sign in to return to it.').waitFor();
+  await page.getByText('hidden this page to protect it. Sign in to return to it.').waitFor();
   await expectHidden(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(
@@ -91,7 +91,7 @@ test('signing out in one tab hides the page in another tab at once, until the us
   await comeBackTo(page);
   expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
   await signInAgain(other);
-  await page.getByRole('button', { name: 'Load this page again' }).click();
+  await page.getByRole('button', { name: 'Reload this page' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
   expect(watched.complaints).toEqual([]);
@@ -121,7 +121,7 @@ test('a page from an earlier session shows nothing to the next user', async () =
   await heading(page, 'You signed in again in another tab').waitFor();
   await expectHidden(page, names);
   expect(await faultsInBothLooks(watched)).toEqual([]);
-  await page.getByRole('button', { name: 'Load this page again' }).click();
+  await page.getByRole('button', { name: 'Reload this page' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   await page.waitForLoadState(); // the remaining items
   expect(await rows(page)).toBe(10);

@@ -19,7 +19,7 @@ const stay = (page: Page) => page.getByRole('button', { name: 'Stay signed in' }
 /** Returns the number of seconds that the notice shows. */
 async function secondsLeft(page: Page): Promise<number> {
   const shown = await page.locator('.time-left').innerText();
-  const [, minutes = '0', seconds = '0'] = /^(?:(\d+) min)? ?(?:(\d+) s)?$/.exec(shown) ?? [];
+  const [, minutes = '0', seconds = '0'] = /^(?:(\d+) minutes?)? ?(?:(\d+) seconds?)?$/.exec(shown) ?? [];
   return Number(minutes) * 60 + Number(seconds);
 }
 
@@ -43,13 +43,17 @@ describe('a session that is about to expire', () => {
 
   test('shows an accessible countdown that screen readers announce twice', async () => {
     await comeNearTheEnd();
-    expect(await notice(page).innerText()).toMatch(/You will be signed out in 1 min(?: \d+ s)?,/);
+    expect(await notice(page).innerText()).toMatch(
+      /You will be signed out in 1 minute(?: \d+ seconds?)? because/,
+    );
     expect(await secondsLeft(page)).toBeLessThanOrEqual(LEFT_MS / 1_000);
     expect(await secondsLeft(page)).toBeGreaterThan((await session.idleLeft()) / 1_000 - 2);
     expect(await faultsInBothLooks(watched)).toEqual([]);
     const spoken = notice(page).locator('p').first();
     const first = await spoken.textContent();
-    expect(first).toMatch(/^You will be signed out in 1 minute(?: \d+ seconds?)?, because you have not used/);
+    expect(first).toMatch(
+      /^You will be signed out in 1 minute(?: \d+ seconds?)? because you’ve been inactive\.$/,
+    );
     const atFirst = await secondsLeft(page);
     await context.clock.runFor(20_000);
     expect(await secondsLeft(page)).toBe(atFirst - 20);
@@ -109,7 +113,7 @@ test('a session near its maximum age offers a new sign-in instead of an extensio
     const signInAgain = page.getByRole('link', { name: 'Sign in again now' });
     await signInAgain.waitFor();
     expect(await notice(page).innerText()).toMatch(
-      /1 min(?: \d+ s)?, because a sign-in lasts only for a limited time/,
+      /1 minute(?: \d+ seconds?)? because each sign-in has a time limit/,
     );
     expect(await signInAgain.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
     expect(await stay(page).count()).toBe(0);

@@ -70,17 +70,17 @@ function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']>
 
 async function filter(page: Page): Promise<void> {
   await page.getByRole('searchbox').fill('no such words');
-  await page.getByText('0 of the 25 shown here match.').waitFor();
+  await page.getByText('0 of 25 workspaces on this page match.').waitFor();
 }
 
 async function loadAll(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Load all pages' }).click();
-  await page.getByText('All loaded: 137 items.').waitFor();
+  await page.getByText('All 137 workspaces are shown.').waitFor();
 }
 
 async function exportAll(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'NDJSON' }).click();
-  await page.locator('[data-export-progress]').getByText('137 items saved as').waitFor();
+  await page.locator('[data-export-progress]').getByText('137 workspaces saved as').waitFor();
 }
 
 async function goOffline(page: Page): Promise<void> {

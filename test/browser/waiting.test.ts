@@ -18,7 +18,7 @@ test('a page shows a notice while the browser is offline, and the user stays sig
   const watched = await e2e.openSignedIn();
   const { page, context } = watched;
   await context.setOffline(true);
-  const notice = page.getByText('You are offline. What you see may be out of date.');
+  const notice = page.getByText('You are offline. This page may be out of date.');
   await notice.waitFor();
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   expect(await page.locator('[data-items] > li').count()).toBe(25);
@@ -98,7 +98,7 @@ describe('a page that loads slowly', () => {
 
 describe('the error page after a 429 from the service', () => {
   test.each([
-    [true, /You can try again in 1 min \d+ s\./, null],
+    [true, /You can try again in 1 minute \d+ seconds?\./, null],
     [false, /You can try again in 2 minutes\./, '/workspaces?page=2'],
   ])('shows the remaining time (JavaScript: %s)', async (javaScriptEnabled, words, href) => {
     const { page, complaints } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
@@ -115,7 +115,7 @@ describe('the error page after a 429 from the service', () => {
     respondWithPause(5);
     await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await context.clock.runFor(3_000);
-    await page.getByText('You can try again in 2 s.').waitFor();
+    await page.getByText('You can try again in 2 seconds.').waitFor();
     const requests = e2e.testApp.serviceRequests.length;
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);

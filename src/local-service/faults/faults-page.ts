@@ -23,38 +23,38 @@ const ROUTE_LABELS: Readonly<Record<FaultTarget, string>> = {
 
 const KIND_LABELS: Readonly<Record<FaultKind, string>> = {
   latency: 'Delay only',
-  status: 'A status that you choose',
+  status: 'Custom status',
   'rate-limit': '429, rate limit reached',
-  'reset-before': 'Connection reset before the work',
-  'reset-after': 'Connection reset after the work',
+  'reset-before': 'Connection reset before processing',
+  'reset-after': 'Connection reset after processing',
   cut: 'Response cut off in the middle',
-  'access-token-revoked': 'Access token revoked, for good',
-  'grant-revoked': 'All tokens of the session revoked, for good',
-  'next-expired': 'Next token of the request expired',
+  'access-token-revoked': 'Access token revoked permanently',
+  'grant-revoked': 'All tokens of the session revoked permanently',
+  'next-expired': 'Cursor (next) expired',
 };
 
 /** The faults that developers set most often, one button each. The form starts with the first. */
 const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }[] = [
   {
-    label: 'Next list fails (500)',
+    label: 'Next list request fails (500)',
     fields: { route: 'workspaces', fault: 'status', status: '500', calls: '1' },
   },
-  { label: 'Next list is cut off', fields: { route: 'workspaces', fault: 'cut', calls: '1' } },
-  { label: 'Delay everything by 2 s', fields: { route: 'any', fault: 'latency', latencyMs: '2000' } },
+  { label: 'Next list response is cut off', fields: { route: 'workspaces', fault: 'cut', calls: '1' } },
+  { label: 'Delay every request by 2 s', fields: { route: 'any', fault: 'latency', latencyMs: '2000' } },
   { label: 'Next request ends the session', fields: { route: 'any', fault: 'grant-revoked', calls: '1' } },
 ];
 
 type FieldRow = readonly [name: string, label: string, placeholder: string];
 
 const COMMON_FIELDS: readonly FieldRow[] = [
-  ['calls', 'For how many requests', 'all, until cleared'],
-  ['latencyMs', 'Delay, in ms', 'no delay'],
+  ['calls', 'Number of requests', 'all, until cleared'],
+  ['latencyMs', 'Delay (ms)', 'no delay'],
 ];
 const STATUS_FIELDS: readonly FieldRow[] = [
   ['status', 'Status', '200 to 599'],
-  ['contentType', 'Type', 'guessed from the body'],
+  ['contentType', 'Content type', 'detected from the body'],
 ];
-const RATE_LIMIT_FIELDS: readonly FieldRow[] = [['retryAfter', 'Try again after, in s', '1']];
+const RATE_LIMIT_FIELDS: readonly FieldRow[] = [['retryAfter', 'Retry after (s)', '1']];
 
 const BODY_EXCERPT = 80;
 
@@ -82,13 +82,13 @@ export function createFaultsPage(render: Render): FaultsPage {
     });
 
     return render('local-service/faults', {
-      title: refused === undefined ? 'Faults' : 'Not set: Faults',
+      title: refused === undefined ? 'Faults' : 'Error: Faults',
       wide: true,
       host,
       active: active.map(describeFault),
       presets: PRESETS,
       problems,
-      choices: [toChoice('route', 'Where', ROUTE_LABELS), toChoice('fault', 'What', KIND_LABELS)],
+      choices: [toChoice('route', 'Route', ROUTE_LABELS), toChoice('fault', 'Fault', KIND_LABELS)],
       fields: COMMON_FIELDS.map(toField),
       statusFields: STATUS_FIELDS.map(toField),
       body: fields['body'] ?? '',

@@ -89,7 +89,7 @@ describe('a callback', () => {
     const { browser, state } = await startSignIn(testApp, { returnTo: '/workspaces?page=3' });
     const page = await openCallback(browser, { state, error: 'access_denied' });
     expect(page.status).toBe(403);
-    expect(page.text).toContain('You chose not to allow access, so nothing has changed.');
+    expect(page.text).toContain('You didn’t allow access');
     expect(page.text).toContain(`href="/auth/login?return_to=${encodeURIComponent('/workspaces?page=3')}"`);
     expect(page.text).toContain('Try again');
   });
@@ -101,7 +101,7 @@ describe('a callback', () => {
     const { browser, state } = await startSignIn(testApp);
     const page = await openCallback(browser, { state, error, error_description: 'call 0900' });
     expect(page.status).toBe(502);
-    expect(page.text).toContain(`The service reported a problem ${shown}.`);
+    expect(page.text).toContain(`The service reported an error ${shown}.`);
     expect(page.text).not.toMatch(/alert\(1\)|0900/);
   });
 

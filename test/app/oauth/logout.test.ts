@@ -41,6 +41,6 @@ test('a GET request does not sign the user out', async () => {
   const { id, cookie } = await testApp.createSession();
   const response = await request(testApp.origin).get('/auth/logout').set('cookie', cookie).expect(405);
   expect(response.headers['allow']).toBe('POST');
-  expect(response.text).toContain('You have not been signed out');
+  expect(response.text).toContain('You are not signed out');
   expect(await testApp.services.store.read(id)).not.toBeNull();
 });

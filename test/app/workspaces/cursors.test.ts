@@ -41,14 +41,14 @@ test('cursors that were moved to another list are not used', async () => {
   await redis.copy(other, moved, 'REPLACE');
   app.service.requests.length = 0;
   const page = await app.get('/workspaces?page=2', 200);
-  expect(page.text).toContain('Items 26–50');
+  expect(page.text).toContain('Workspaces 26–50');
   expect(app.service.requests).toHaveLength(2); // from the first page on
 });
 
 test('a list of one page needs no cursors', async () => {
   await using app = await startWithService(redis, workspaces(3));
   redis.disconnect();
-  expect((await app.get('/workspaces', 200)).text).toContain('Items 1–3');
+  expect((await app.get('/workspaces', 200)).text).toContain('Workspaces 1–3');
 });
 
 test('with Redis full, every page is still shown', async () => {
@@ -56,7 +56,7 @@ test('with Redis full, every page is still shown', async () => {
   await redis.config('SET', 'maxmemory', '1');
   await using app = await startWithService(redis, workspaces(137));
   for (const [index, range] of ['1–25', '26–50', '51–75'].entries())
-    expect((await app.get(`/workspaces?page=${index + 1}`, 200)).text).toContain(`Items ${range}`);
+    expect((await app.get(`/workspaces?page=${index + 1}`, 200)).text).toContain(`Workspaces ${range}`);
   expect(await redis.dbsize()).toBe(0);
 });
 
@@ -84,7 +84,7 @@ test('a page is shown even where Redis goes away before its cursors are stored',
     { log },
   );
   const page = await app.get('/workspaces?page=2', 200);
-  expect(page.text).toContain('Items 26–50');
+  expect(page.text).toContain('Workspaces 26–50');
   expect(lines).toEqual([expect.stringContaining('page cursors not stored')]);
 });
 
@@ -95,7 +95,7 @@ test('an error page of the service stays the same where Redis goes away meanwhil
     return json(403, {});
   });
   const page = await app.get('/workspaces?page=2', 403);
-  expect(page.text).toContain('Cloakroom has no access to this list');
+  expect(page.text).toContain('You don’t have access to this list');
 });
 
 const MAX_BYTES = 131_072 + 200;

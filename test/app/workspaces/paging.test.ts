@@ -13,7 +13,7 @@ test('the URL without parameters shows the first 25 of 137 workspaces', async ()
   const page = await app.get('/workspaces', 200);
   expect(page.headers['content-type']).toMatch(/^text\/html/);
   expect(namesIn(page.text)).toEqual(workspaces(25).map(({ name }) => name));
-  expect(page.text).toContain('Items 1–25');
+  expect(page.text).toContain('Workspaces 1–25');
   expect(page.text).toContain('href="/workspaces?limit=25&amp;page=2"');
   expect(page.text).not.toMatch(/rel="(first|prev)"/);
 });
@@ -37,7 +37,7 @@ test.each([
   await using app = await start(workspaces(137));
   const page = await app.get(`/workspaces?page=${number}`, 200);
   expect(namesIn(page.text)).toHaveLength(12);
-  expect(page.text).toContain('Items 126–137');
+  expect(page.text).toContain('Workspaces 126–137');
   expect(page.text).toContain(`There is no page ${shown}.`);
   expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=5"');
   expect(page.text).not.toContain('rel="next"');
@@ -55,10 +55,10 @@ test('seeking starts at the nearest page whose cursor is known', async () => {
   await app.get('/workspaces?limit=10&page=4', 200);
   app.service.requests.length = 0;
   const known = await app.get('/workspaces?limit=10&page=3', 200);
-  expect(known.text).toContain('Items 21–30');
+  expect(known.text).toContain('Workspaces 21–30');
   expect(app.service.requests).toHaveLength(1);
   const later = await app.get('/workspaces?limit=10&page=8', 200);
-  expect(later.text).toContain('Items 71–80');
+  expect(later.text).toContain('Workspaces 71–80');
   expect(app.service.requests).toHaveLength(1 + 4); // pages 5 to 8; page 4 gave the cursor of page 5
 });
 
@@ -97,7 +97,7 @@ test('after a refused stored cursor, seeking starts over at the first page once'
   await app.get('/workspaces', 200);
   app.service.requests.length = 0;
   const page = await app.get('/workspaces?page=2', 502);
-  expect(page.text).toContain('The service could not load this page');
+  expect(page.text).toContain('Your workspaces can’t be loaded');
   expect(app.service.requests.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
@@ -105,7 +105,7 @@ test('a list whose cursors lead back to an earlier page is an error page', async
   const cycle: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
   await using app = await start([], ({ next }) => json(200, { value: [1], next: cycle[next ?? ''] }));
   const page = await app.get('/workspaces?page=50', 502);
-  expect(page.text).toContain('The service sent something unexpected');
+  expect(page.text).toContain('The service sent an unexpected response');
   expect(app.service.requests).toHaveLength(3);
 });
 
@@ -114,7 +114,7 @@ test('after 200 requests, the page reached is shown with a link that continues f
   const page = await app.get('/workspaces?limit=1&page=300', 200);
   expect(app.service.requests).toHaveLength(200);
   expect(namesIn(page.text)).toEqual(['Workspace 200']);
-  expect(page.text).toContain('Page 300 is too far away to load at once. This is page 200.');
+  expect(page.text).toContain('Page 300 is too far ahead to load in one step. This is page 200.');
   expect(page.text).toContain('<a href="/workspaces?limit=1&amp;page=300">Continue to page 300</a>');
   const further = await app.get('/workspaces?limit=1&page=300', 200);
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
@@ -127,7 +127,7 @@ test('a page that is more than 10,000 pages away has no link that continues', as
     TIMELESS,
   );
   const page = await app.get('/workspaces?limit=1&page=99999999', 200);
-  expect(page.text).toContain('is too far away to load at once. This is page 200.');
+  expect(page.text).toContain('is too far ahead to load in one step. This is page 200.');
   expect(page.text).not.toContain('Continue to');
 });
 
@@ -171,9 +171,9 @@ test('items are numbered as received, even where the service sends fewer than re
   };
   await using app = await start([], ({ next }) => json(200, pages[next ?? '']));
   const first = await app.get('/workspaces', 200);
-  expect(first.text).toContain('Item 1 ');
+  expect(first.text).toContain('Workspace 1 ');
   const second = await app.get('/workspaces?page=2', 200);
-  expect(second.text).toContain('Items 2–3');
+  expect(second.text).toContain('Workspaces 2–3');
 });
 
 test('an empty list says so, and has no links to other pages', async () => {

@@ -46,14 +46,14 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Rooms</a>');
     expect(page.text).toContain('<a href="/workspaces/w1/murals">Murals</a>');
     expect(page.text).toContain('>Room 1<');
-    expect(page.text).toContain('Items 1–2');
+    expect(page.text).toContain('Rooms 1–2');
   });
 
   test('pages of items link to each other and keep the link back', async () => {
     testApp.intercept = withRooms(60);
     const back = encodeURIComponent('limit=10&page=3');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
-    expect(page.text).toContain('Items 26–50');
+    expect(page.text).toContain('Rooms 26–50');
     const kept = `&amp;back=${back}`;
     expect(page.text).toContain(`rel="prev" href="/workspaces/w1/rooms?limit=25&amp;page=1${kept}"`);
     expect(page.text).toContain(`rel="next" href="/workspaces/w1/rooms?limit=25&amp;page=3${kept}"`);
@@ -98,16 +98,16 @@ describe('inside a workspace', () => {
     const page = await browser.open(
       `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room%20199&back=page%3D3`,
     );
-    expect(page.text).toContain('1 match for “room 199” in all 230 rooms');
+    expect(page.text).toContain('1 of 230 rooms matches “room 199”');
     expect(page.text).toContain('>Room 199<');
     const all = '/workspaces/w1/rooms?limit=10&amp;page=2&amp;back=limit%3D25%26page%3D3';
     expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
   });
 
   test.each([
-    [404, 404, 'There is nothing here'],
-    [500, 502, 'The service could not load this page'],
-    [429, 503, 'The service is very busy'],
+    [404, 404, 'This list can’t be found'],
+    [500, 502, 'This list can’t be loaded'],
+    [429, 503, 'Too many requests just now'],
   ])('an error page (the service responds %d) keeps the link back', async (sent, status, words) => {
     testApp.intercept = respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, sent, {}));
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
@@ -130,6 +130,7 @@ describe('inside a workspace', () => {
   test('an error page of the list of workspaces has no link back', async () => {
     testApp.intercept = respondingAt(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
     const page = await browser.open(`${testApp.origin}/workspaces?page=2`);
+    expect(page.text).toContain('<h1>Your workspaces can’t be loaded</h1>');
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
     expect(page.text).not.toContain('class="way-back"');
   });

@@ -11,7 +11,7 @@ test('a search reads the whole list in the largest pages, and says so', async ()
   await using app = await start(workspaces(250));
   const page = await app.get('/workspaces?find=workspace%20%2099', 200);
   expect(namesIn(page.text)).toEqual(['Workspace 99', 'Workspace 199']);
-  expect(page.text).toContain('2 matches for “workspace  99” in all 250 workspaces');
+  expect(page.text).toContain('2 of 250 workspaces match “workspace  99”');
   expect(page.text).toContain('href="/workspaces">Show all workspaces</a>');
   expect(app.service.requests.map(({ limit }) => limit)).toEqual(['100', '100', '100']);
 });
@@ -19,7 +19,7 @@ test('a search reads the whole list in the largest pages, and says so', async ()
 test('a single match has the singular, and its link leads back to the search', async () => {
   await using app = await start(workspaces(120));
   const page = await app.get('/workspaces?find=117', 200);
-  expect(page.text).toContain('1 match for “117” in all 120 workspaces');
+  expect(page.text).toContain('1 of 120 workspaces matches “117”');
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
 });
 
@@ -35,7 +35,7 @@ test('a search keeps the page and size that it came from, and links back there',
   expect(kept(found.text)).toEqual(['limit=10', 'page=3']);
   expect(found.text).toContain('href="/workspaces?limit=10&amp;page=3">Show all workspaces</a>');
   expect(found.text).toContain(
-    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Search further',
+    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Search the next ones',
   );
   expect(found.text).toContain('href="/workspaces/w1?back=find%3Dworkspace%26limit%3D10%26page%3D3"');
 });
@@ -52,14 +52,14 @@ test('of ten thousand matches, the page shows a thousand with their whole names'
   await using app = await start([], () => json(200, { value }));
   const page = await app.get('/workspaces?find=workspace', 200);
   expect(page.text.split(`data-find>${name}<`)).toHaveLength(1_000 + 1);
-  expect(page.text).toContain('10,000 matches for “workspace” in all 10,000 workspaces');
-  expect(page.text).toContain('The first 1,000 of them are shown.');
+  expect(page.text).toContain('10,000 of 10,000 workspaces match “workspace”');
+  expect(page.text).toContain('The first 1,000 matches are shown.');
 });
 
 test('a search without a match says which part of the list it covers', async () => {
   await using app = await start(workspaces(30));
   const page = await app.get('/workspaces?find=%3Cb%3Enone', 200);
-  expect(page.text).toContain('Nothing matches “&lt;b&gt;none” in all 30 workspaces.');
+  expect(page.text).toContain('No matches for “&lt;b&gt;none” in 30 workspaces.');
   expect(page.text).not.toContain('data-items');
 });
 
@@ -68,10 +68,10 @@ test('a search ends with a hundred matches, and its continuation takes one reque
   const first = await app.get('/workspaces?find=workspace', 200);
   expect(namesIn(first.text)).toHaveLength(100);
   expect(first.text).toContain('Searched the first 100 workspaces.');
-  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Search further</a>');
+  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Search the next ones</a>');
   const second = await app.get('/workspaces?find=workspace&from=2', 200);
   expect(namesIn(second.text).at(0)).toBe('Workspace 101');
-  expect(second.text).toContain('100 matches for “workspace” in workspaces 101 to 200');
+  expect(second.text).toContain('100 of workspaces 101–200 match “workspace”');
   expect(app.service.requests).toHaveLength(2);
 });
 
@@ -86,10 +86,10 @@ test('after ten seconds, a search says which part it covers and links to its con
     { now: () => now },
   );
   const page = await app.get('/workspaces?find=999', 200);
-  expect(page.text).toContain('Nothing matches “999” in the first 300 workspaces.');
-  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Search further</a>');
+  expect(page.text).toContain('No matches for “999” in the first 300 workspaces.');
+  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Search the next ones</a>');
   const further = await app.get('/workspaces?find=999&from=4', 200);
-  expect(further.text).toContain('Nothing matches “999” in workspaces 301 to 600.');
+  expect(further.text).toContain('No matches for “999” in workspaces 301–600.');
 });
 
 test('after an expired cursor, a search starts over and shows each match once', async () => {

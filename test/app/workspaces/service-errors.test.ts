@@ -110,7 +110,7 @@ test.each([
 test('any other status is a 502 page in plain words, and the log has the status', async () => {
   const { page, failures } = await responseWith(always(500));
   expect(page.status).toBe(502);
-  expect(page.text).toContain('Nothing is lost, and you are still signed in. Try again in a few minutes.');
+  expect(page.text).toContain('You are still signed in. Try again in a few minutes.');
   expect(page.text).not.toMatch(/from the service|\b500\b/);
   expect(causeOf(failures[0])).toBe('the service responded 500 Internal Server Error');
 });
@@ -131,7 +131,7 @@ test.each([
 ])('a response with %s is a 502 page', async (_name, text) => {
   const { page, failures } = await responseWith(body(text));
   expect(page.status).toBe(502);
-  expect(page.text).toContain('The service sent something unexpected');
+  expect(page.text).toContain('The service sent an unexpected response');
   expect(causeOf(failures[0])).toMatch(/^the response is no (JSON|page of a list)$/);
 });
 
@@ -146,14 +146,14 @@ test('a response over 10 MiB is a 502 page', async () => {
 const BEGUN = 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"value":[';
 
 test.each([
-  ['a 403', 403, 'Cloakroom has no access to this list', always(403)],
+  ['a 403', 403, 'You don’t have access to this list', always(403)],
   [
     'a 403 whose body never ends',
     403,
-    'Cloakroom has no access to this list',
+    'You don’t have access to this list',
     () => 'HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{',
   ],
-  ['a redirect', 502, 'The service could not load this page', always(302, 'Location: /elsewhere')],
+  ['a redirect', 502, 'Your workspaces can’t be loaded', always(302, 'Location: /elsewhere')],
   [
     'a response that is cut off',
     502,
@@ -187,14 +187,14 @@ test.each([
 ] satisfies [string, Interception][])('%s is a 504 page after the timeout', async (_what, intercept) => {
   const { page } = await responseWith(intercept, { timeoutSeconds: 0.1 });
   expect(page.status).toBe(504);
-  expect(page.text).toContain('The service did not respond in time');
+  expect(page.text).toContain('The service is taking too long');
 });
 
 test('a service that refuses connections is a 502 page', async () => {
   await using app = await start([], undefined, { serviceOrigin: `http://127.0.0.1:${await freePort()}` });
   const page = await app.get('/workspaces?page=2', 502);
   expect(page.text).toContain('The service can’t be reached');
-  expect(page.text).toContain('you are still signed in.');
+  expect(page.text).toContain('You are still signed in.');
   expect(page.text).toContain('href="/workspaces?page=2">Try again</a>');
 });
 

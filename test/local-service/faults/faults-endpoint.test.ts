@@ -99,7 +99,7 @@ describe('a browser at /_faults', () => {
   test('sees a form and that no fault is set', async () => {
     const res = await inBrowser(request(service).get('/_faults')).expect(200);
     expect(res.type).toBe('text/html');
-    expect(res.text).toContain('No fault is set');
+    expect(res.text).toContain('No faults are set');
   });
 
   test('sets a fault and sees it, with the requests left and a button that clears it', async () => {
@@ -107,7 +107,7 @@ describe('a browser at /_faults', () => {
     const posted = await inBrowser(post(form)).expect(303);
     expect(posted.get('location')).toBe('/_faults#now');
     const { text } = await inBrowser(request(service).get('/_faults'));
-    expect(text).toContain('A status that you choose, 418');
+    expect(text).toContain('Custom status, 418');
     expect(text).toContain('1 more request<');
     expect(text).toContain('aria-label="Clear: Murals of a workspace"');
   });

@@ -168,7 +168,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     expect(headers['content-type']).toMatch(/^text\/html/);
     expect(headers['retry-after']).toMatch(/^\d+$/);
     expect(headers['set-cookie']).toBeUndefined();
-    expect(body).toContain('The service can’t refresh your access right now');
+    expect(body).toContain('Your access to the service can’t be refreshed right now');
     expect(body).toContain('Try again');
   });
 

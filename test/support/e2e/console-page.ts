@@ -25,7 +25,7 @@ export function outcomeOf(page: Page): Locator {
 }
 
 export function bodyOf(page: Page): Locator {
-  return page.getByRole('region', { name: 'Body of the response' });
+  return page.getByRole('region', { name: 'Response body' });
 }
 
 export async function press(page: Page, name: string): Promise<void> {

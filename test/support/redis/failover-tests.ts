@@ -50,9 +50,9 @@ export function testUserJourney(fleet: TwoProcesses): void {
     const browser = new Browser();
     const consent = await passSignIn(browser, await browser.open(`${origin}/auth/login`));
     const first = await browser.follow(await browser.press(consent, 'Allow'));
-    expect(first.text).toContain('Items 1–25');
-    expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Items 51–75');
-    expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Items 26–50');
+    expect(first.text).toContain('Workspaces 1–25');
+    expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Workspaces 51–75');
+    expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Workspaces 26–50');
     // Pages work without stored cursors, too. Only the log shows a failure.
     const logged = processes.flatMap((each) => each.logged());
     expect(logged.filter(({ msg }) => msg === 'page cursors not stored')).toEqual([]);

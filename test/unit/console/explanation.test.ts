@@ -54,18 +54,18 @@ describe('a response of the service', () => {
   });
 
   test.each([
-    ['an ordinary request', 200, USUAL, /nothing was refreshed or repeated/],
-    ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before the request/],
-    ['a repeated request', 200, REPLAYED, /refused the access token.*repeated the request once/],
-    ['a refused young token', 401, USUAL, /younger than 30 s/],
-    ['a request that is refused twice', 401, REPLAYED, /passed the second 401 on/],
-    ['a refused large request', 401, REFRESHED, /over 64 KiB.*Send it again/],
+    ['an ordinary request', 200, USUAL, /did not refresh it or repeat the request/],
+    ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before it sent the request/],
+    ['a repeated request', 200, REPLAYED, /rejected the access token.*repeated the request once/],
+    ['a refused young token', 401, USUAL, /younger than 30 seconds/],
+    ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
+    ['a refused large request', 401, REFRESHED, /over 64 KiB.*Send the request again/],
   ])('to %s says what the gateway did', (_what, status, timing, sentence) => {
     expect(words(status, { ...VIA, 'server-timing': timing })).toMatch(sentence);
   });
 
   test('that asks for a pause says how long', () => {
-    expect(words(429, { ...VIA, 'retry-after': '7' })).toMatch(/Wait 7 s/);
+    expect(words(429, { ...VIA, 'retry-after': '7' })).toMatch(/Wait 7 seconds/);
   });
 });
 

@@ -68,7 +68,7 @@ test('the label of each page size makes sense by itself', () => {
 test('a long description can be opened without a script, and a short one is shown whole', () => {
   const view = (description: string) =>
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
-  expect(view('x'.repeat(241))).toContain('<summary>Read all<');
+  expect(view('x'.repeat(241))).toContain('<summary>Read more<');
   expect(view('x'.repeat(240))).not.toContain('<details');
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { toItemView, toItemViews } from '../../../src/workspaces/item-view.ts';
 
 const EMPTY = {
-  name: 'Without a name',
+  name: 'Untitled',
   description: '',
   isLong: false,
   flags: [],
@@ -56,7 +56,7 @@ test.each([
   [{ name: '', title: 'A title' }, 'A title'],
   [{ name: ' \u200b\u3000\n', id: 'w1' }, 'w1'],
   [{ name: 7, id: 42 }, '42'],
-  [{}, 'Without a name'],
+  [{}, 'Untitled'],
   ['just a text', 'just a text'],
 ])('an item without a name shows its title, id or a default: %j', (item, name) => {
   expect(toItemView(item).name).toBe(name);
@@ -79,11 +79,11 @@ test('a field of the wrong type becomes a detail', () => {
     locked: 'yes',
     suspended: 1,
   };
-  expect(toItemView(item)).toMatchObject({ name: 'Without a name', description: '', flags: [] });
+  expect(toItemView(item)).toMatchObject({ name: 'Untitled', description: '', flags: [] });
   expect(detailsOf(item)).toEqual([
     ['Name', '–'],
     ['Title', '–'],
-    ['Id › A', '1'],
+    ['ID › A', '1'],
     ['Description', '5'],
     ['Created on', 'soon'],
     ['Locked', 'yes'],
@@ -121,11 +121,11 @@ test('every other field becomes a detail in words', () => {
       count: 1.5,
     }),
   ).toEqual([
-    ['Id', 'w1'],
+    ['ID', 'w1'],
     ['Title', 'Another name'],
-    ['Company id', 'c1'],
+    ['Company', 'c1'],
     ['Trial extended', 'No'],
-    ['Sharing settings › Link', 'https://service.example/join/1'],
+    ['Invitation link', 'https://service.example/join/1'],
     ['Created by', 'Ada Lovelace'],
     ['Tags', '["a",{"b":null}]'],
     ['None', '–'],

@@ -8,8 +8,8 @@ const ONLY_PAGE = { items: [1], page: 1, limit: 30, before: 0, reached: 'request
 const NEXT = { page: 3, cursor: 'x', before: 60 };
 const LISTED = { ...ONLY_PAGE, page: 2, before: 30, next: NEXT };
 
-function viewOf(listed: ListedPage, defaultLimit = 25) {
-  const list = { kind: 'workspaces', path: '/workspaces', empty: '', hrefOf: () => undefined, defaultLimit };
+function viewOf(listed: ListedPage, defaultLimit = 25, kind = 'workspaces') {
+  const list = { kind, path: '/workspaces', empty: '', hrefOf: () => undefined, defaultLimit };
   return toListView(list, listed, listed.page);
 }
 
@@ -33,15 +33,24 @@ test.each([
 });
 
 test('a page says which items it shows', () => {
-  expect(viewOf({ ...LISTED, items: workspaces(30) }).place).toBe('Items 31–60 · Page 2');
-  expect(viewOf({ ...ONLY_PAGE, items: [1] }).place).toBe('Item 1');
+  expect(viewOf({ ...LISTED, items: workspaces(30) }).place).toBe('Workspaces 31–60 · Page 2');
+  expect(viewOf({ ...ONLY_PAGE, items: [1] }).place).toBe('Workspace 1');
   expect(viewOf({ ...LISTED, items: [] }).place).toBe('Page 2');
+});
+
+test.each([
+  ['rooms', 'Find a room', 'Room 1'],
+  ['entries', 'Find an entry', 'Entry 1'],
+  ['media', 'Find a media', 'Media 1'],
+])('a list of %s names its items', (kind, label, place) => {
+  const { find, ...view } = viewOf({ ...ONLY_PAGE, items: [1] }, 25, kind);
+  expect([find.label, view.place]).toEqual([label, place]);
 });
 
 test('a page with more than a thousand items shows a thousand and a notice', () => {
   const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
   expect(rows).toHaveLength(1_000);
-  expect(notice?.text).toBe('The service sent 5,000 items at once. The first 1,000 are shown.');
+  expect(notice?.text).toBe('The service sent 5,000 workspaces at once. The first 1,000 are shown.');
 });
 
 /** The view of a page of workspaces. */

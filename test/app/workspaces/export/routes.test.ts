@@ -138,11 +138,11 @@ describe('an export keeps', () => {
 
 describe('a failure of the first page', () => {
   test.each([
-    [429, 503, 'The service is very busy'],
-    [403, 403, 'Cloakroom has no access to this list'],
-    [404, 404, 'There is nothing here'],
-    [500, 502, 'The service could not load this page'],
-    [400, 502, 'The service could not load this page'],
+    [429, 503, 'Too many requests just now'],
+    [403, 403, 'You don’t have access to this list'],
+    [404, 404, 'This list can’t be found'],
+    [500, 502, 'This list can’t be loaded'],
+    [400, 502, 'This list can’t be loaded'],
   ])('is an error page (the service responds %i)', async (given, status, words) => {
     const cookie = await exporter.begin([], () => json(given, {}));
     const result = await exporter.get('/workspaces.csv', cookie);

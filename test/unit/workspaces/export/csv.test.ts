@@ -89,14 +89,14 @@ test('all items of a large page share its columns', () => {
 
 test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row, and fails the export', (item) => {
   expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
-  expect(() => write(['{"id":1}'], [item])).toThrow('This list doesn’t fit into a table');
+  expect(() => write(['{"id":1}'], [item])).toThrow('This list can’t be exported as CSV');
 });
 
 test('an export with more columns than a spreadsheet has fails', () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, n])));
   expect(read(write([wide(16_384)]))[1]).toHaveLength(16_384);
-  expect(() => write([wide(16_385)])).toThrow('This list doesn’t fit into a table');
+  expect(() => write([wide(16_385)])).toThrow('This list can’t be exported as CSV');
 });
 
 const TEXT = fc.oneof(

@@ -1,0 +1,20 @@
+/** The names of the items in the page's list, such as workspaces or rooms. */
+import { formatCount } from './counts.js';
+
+/** @returns {{ singular: string, plural: string }} */
+export function itemNames() {
+  const list = document.querySelector('[data-singular]');
+  return {
+    singular: list?.getAttribute('data-singular') ?? 'item',
+    plural: list?.getAttribute('data-plural') ?? 'items',
+  };
+}
+
+/**
+ * “1 workspace”, “12,345 workspaces”.
+ * @param {number} number
+ */
+export function formatItems(number) {
+  const { singular, plural } = itemNames();
+  return formatCount(number, singular, plural);
+}
