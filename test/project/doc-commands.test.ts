@@ -34,7 +34,7 @@ const SERVICES = new Set(
 const PROGRAMS = new Set(
   (
     'awk base64 caddy cat cd chmod chown cp curl docker echo export git grep haproxy head install jq kill kubectl mkdir mv ' +
-    'nginx node npm openssl printf promtool redis-cli redis-server rm sed sleep sort sudo sudoedit systemctl tail tee tr ' +
+    'nginx node npm openssl printf promtool redis-cli redis-server rm sed sleep sort sudo sudoedit systemctl tail tee test tr ' +
     'umask uniq useradd wc'
   ).split(' '),
 );

@@ -9,7 +9,7 @@ import { openRedis } from '../../support/redis/clients.ts';
 import { startTestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
-const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const guide = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8');
 /** The arguments of redis-cli, without the password, which comes from standard input. */
 const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '').split(' ');
 

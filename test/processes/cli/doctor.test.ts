@@ -77,7 +77,7 @@ describe('npm run doctor', () => {
     expect(invalid.filter((id) => !id.startsWith('variable:'))).toEqual(
       valid.filter((id) => id !== 'variables'),
     );
-    const guide = await readFile(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+    const guide = await readFile(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
     expect(valid.filter((id) => !guide.includes(`\`${id}\``))).toEqual([]);
   });
 

@@ -18,9 +18,9 @@ export interface Place {
 export interface ReverseProxy extends AsyncDisposable {
   /** Its log so far, of requests and of errors. */
   logged(): Promise<string>;
-  /** Takes a process out before its SIGTERM, as docs/operations.md describes; null puts it in again. */
+  /** Takes a process out before its SIGTERM, as docs/deploy.md describes; null puts it in again. */
   leaveOut(host: string | null): Promise<void>;
-  /** Replaces its certificate, and reloads it as docs/operations.md describes. */
+  /** Replaces its certificate, and reloads it as docs/secrets.md describes. */
   changeCertificate(certificate: Certificate): Promise<void>;
 }
 
