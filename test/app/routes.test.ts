@@ -11,7 +11,7 @@ beforeAll(async () => {
   ({ cookie } = await testApp.createSession());
 });
 
-/** Sends a target as it is written, with a session. Resolves with the status and the redirect. */
+/** Sends a target unchanged, with a session. Resolves with the status and the redirect location. */
 async function send(target: string, method = 'GET', sessionCookie = cookie) {
   const fields = ['Host: x', `Cookie: ${sessionCookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
   const response = await sendRaw(testApp, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
@@ -21,7 +21,7 @@ async function send(target: string, method = 'GET', sessionCookie = cookie) {
 
 const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
 
-/** Spellings that may bypass a proxy's rule for the path: some proxy or framework treats each as the same. */
+/** Spellings that could bypass a proxy's rule for the path, because some server treats each one as the same path. */
 const otherSpellings = (path: string): string[] =>
   [
     ...['/', '//', '/?a=b', '/.', '%2f', '%3f', ';x=y', '%20', '%00', '.'].map((end) => path + end),
@@ -36,7 +36,7 @@ const otherSpellings = (path: string): string[] =>
 describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/readyz', '/openapi.json'])(
   '%s',
   (path) => {
-    test('accepts its exact path, with any query', async () => {
+    test('accepts its exact path with any query', async () => {
       for (const query of ['', '?', '?a=/..%2f/'])
         expect(await send(path + query)).not.toMatchObject({ status: 404 });
     });
@@ -59,7 +59,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
   },
 );
 
-test('sign-out is found under its exact path only', async () => {
+test('sign-out is found only at its exact path', async () => {
   const own = (await testApp.createSession()).cookie;
   for (const target of otherSpellings('/auth/logout'))
     expect(await send(target, 'POST', own)).toEqual({ status: 404, location: null });
@@ -89,17 +89,17 @@ test.each([
   expect(await send(target, method)).toEqual({ status: 404, location: null });
 });
 
-/** What these tests read of a layer of Express. */
+/** The part of an Express layer that these tests read. */
 interface Layer {
   readonly route?: {
     readonly path: string | readonly string[];
-    /** `_all` for those of `router.all()`. */
+    /** `_all` stands for `router.all()`. */
     readonly methods: Readonly<Record<string, boolean>>;
   };
   readonly handle: { readonly stack?: readonly Layer[] };
 }
 
-/** The path templates of all routers, without the path that a router is mounted at, and their methods. */
+/** Returns the path templates of all routers with their methods. The templates omit the mount path of the router. */
 function routesIn(stack: readonly Layer[]): (readonly [path: string, methods: readonly string[]])[] {
   return stack.flatMap(({ route, handle }) => {
     if (route === undefined) return routesIn(handle.stack ?? []);
@@ -118,7 +118,7 @@ function toTemplates(path: string): string[] {
   return [...new Set(withAndWithout)].map((one) => one.replaceAll(/:(\w+)/g, '{$1}'));
 }
 
-/** Targets by their routes, separated by blanks. */
+/** Space-separated targets, by route. */
 const TARGETS = {
   '/': '/ /?return_to=/a',
   '/auth/login': '/auth/login?return_to=%2Fworkspaces /auth/login?a#b',
@@ -138,7 +138,7 @@ const TARGETS = {
     '/workspaces/alpha/rooms/ /workspaces/alpha/rooms/one /constructor /wp-login.php // * http://x/workspaces',
 };
 
-test.each(Object.entries(TARGETS))('the route %s has the targets %s', (route, targets) => {
+test.each(Object.entries(TARGETS))('the route %s matches the targets %s', (route, targets) => {
   for (const target of targets.split(' ')) expect([target, toRouteName(target)]).toEqual([target, route]);
 });
 
@@ -146,21 +146,21 @@ test('an empty target has no route', () => {
   expect(toRouteName('')).toBe('none');
 });
 
-describe('the table of routes', () => {
-  /** Routes without a router of Express: the assets, the gateway, and `none`. */
+describe('the route table', () => {
+  /** Routes without an Express router. */
   const others = new Set(['/assets/*', '/api/*', 'none']);
   const names = Object.keys(ROUTES).filter((name) => !others.has(name));
   const appRoutes = () => routesIn(createApp(testApp.services).router.stack as unknown as Layer[]);
   const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
 
-  test('has the routes of the app, and no others', () => {
+  test('has the same routes as the app', () => {
     const paths = appRoutes().map(([path]) => path);
     expect(paths.length).toBeGreaterThan(10);
     expect(paths.filter((path) => !names.some((name) => isFor(name, path)))).toEqual([]);
     expect(names.filter((name) => !paths.some((path) => isFor(name, path)))).toEqual([]);
   });
 
-  test('has the methods of the app', () => {
+  test('has the same methods as the app', () => {
     const accepted = names.map((name) => {
       const methods = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
       return [name, [...new Set(methods)].toSorted()];
@@ -168,7 +168,7 @@ describe('the table of routes', () => {
     expect(accepted).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
   });
 
-  test('has the routes of openapi.json, and names a path of each', () => {
+  test('has the same routes as openapi.json, and finds the route of each path', () => {
     const documented = [...new Set(routes().map(({ path }) => path))];
     const named = documented.map((path) => path.replace('/api/{path}', '/api/*'));
     expect(named.toSorted()).toEqual([...names, '/api/*'].toSorted());

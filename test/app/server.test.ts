@@ -10,7 +10,7 @@ import { sendRaw } from '../support/raw-client.ts';
 
 describe('a page', () => {
   const testApp = useTestApp();
-  test('at / redirects a signed-in user to the workspaces, and offers sign-in to other users', async () => {
+  test('at / redirects signed-in users to the workspaces and offers sign-in to other users', async () => {
     const { cookie } = await testApp.createSession();
     const signedIn = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
     expect(signedIn.headers['location']).toBe('/workspaces');
@@ -19,8 +19,8 @@ describe('a page', () => {
   });
 });
 
-describe('under https', () => {
-  test('the cookie is Secure, has its prefix and works, though the last hop is plain http', async () => {
+describe('over HTTPS', () => {
+  test('the cookie is Secure, has its prefix and works, even though the last hop is plain HTTP', async () => {
     await using testApp = await startTestApp({
       PUBLIC_URL: 'https://app.example',
       COOKIE_SAMESITE: 'strict',
@@ -38,7 +38,7 @@ describe('under https', () => {
     const done = await request(testApp.running.url)
       .get(`/auth/callback?code=x&state=${location.searchParams.get('state')}`)
       .set('cookie', binding.split(';', 1)[0] ?? '');
-    // A strict cookie does not come along on a redirect from another site: a page in between redirects by itself.
+    // Browsers do not send a strict cookie on a redirect from another site, so an intermediate page does the redirect.
     expect(done.status).toBe(200);
     expect(done.headers['clear-site-data']).toBe('"cache"');
     expect(done.text).toContain('<meta http-equiv="refresh" content="0;url=/workspaces">');
@@ -66,7 +66,7 @@ describe('a drain', () => {
     expect(await drained).toBe(true);
   });
 
-  /** Checks readiness three times, and moves the clock of this process in between. Its timers go on as before. */
+  /** Checks readiness three times, and advances the clock in between without affecting timers. */
   const checkEvery = async (ms: number, check: () => Promise<string>) => {
     const now = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now');
@@ -79,7 +79,7 @@ describe('a drain', () => {
     jest.restoreAllMocks();
   });
 
-  test('tells a load balancer that polls readiness, and serves its requests until then', async () => {
+  test('serves the requests of a load balancer until its readiness check has failed', async () => {
     await using testApp = await startTestApp({ TRUST_PROXY: '1' });
     const get = async (path: string) =>
       sendRaw(testApp, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

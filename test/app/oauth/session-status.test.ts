@@ -26,11 +26,11 @@ const keyInRedis = () => sessionKey(testApp.config.redisPrefix, id);
 const expireIn50Seconds = async () => testApp.redis.expire(keyInRedis(), 50);
 
 describe('GET /auth/session', () => {
-  test('says that a client without a session is not signed in', async () => {
+  test('reports that a client without a session is not signed in', async () => {
     await request(testApp.origin).get('/auth/session').expect(200, { signedIn: false });
   });
 
-  test('says until when the session lasts, without a token and without extending it', async () => {
+  test('reports when the session expires, without including a token or extending the session', async () => {
     await expireIn50Seconds();
     const response = await getStatus().expect(200);
     expect(response.headers['cache-control']).toBe('no-store');
@@ -47,7 +47,7 @@ describe('GET /auth/session', () => {
     expect(await testApp.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
   });
 
-  test('has a Date header of the same clock as the times in its body', async () => {
+  test('has a Date header from the same clock as the times in its body', async () => {
     testApp.advance(600_000);
     const { headers, body } = await getStatus();
     const left = Date.parse(body.idleExpiresAt) - Date.parse(headers['date'] ?? '');
@@ -57,7 +57,7 @@ describe('GET /auth/session', () => {
 });
 
 describe('POST /auth/session', () => {
-  test('restarts the idle time, not the maximum age, and responds as GET does then', async () => {
+  test('restarts the idle time but not the maximum age, and responds like GET', async () => {
     await expireIn50Seconds();
     const before = await getStatus();
     const extended = await extend().expect(200);
@@ -71,7 +71,7 @@ describe('POST /auth/session', () => {
     expect(Math.abs(Date.parse(body.idleExpiresAt) - Date.parse(idleExpiresAt))).toBeLessThan(5_000);
   });
 
-  test('says that a client without a session is not signed in, and creates no session', async () => {
+  test('reports that a client without a session is not signed in, and creates no session', async () => {
     await testApp.services.store.end(id);
     await extend().expect(200, { signedIn: false });
     await request(testApp.origin).post('/auth/session').set(SAME_SITE).expect(200, { signedIn: false });
@@ -79,7 +79,7 @@ describe('POST /auth/session', () => {
   });
 
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
-    'is a 403 problem with %j, and extends nothing',
+    'responds with a 403 problem to %j and extends nothing',
     async (headers) => {
       await expireIn50Seconds();
       const response = await extend(headers).set('accept', 'text/html').expect(403);
@@ -89,12 +89,12 @@ describe('POST /auth/session', () => {
     },
   );
 
-  test('accepts a client that is no browser with X-Requested-With', async () => {
+  test('accepts a non-browser client that sends X-Requested-With', async () => {
     await extend({ 'x-requested-with': 'fetch' }).expect(200);
   });
 });
 
-test.each([API_PATH, '/'])('a request for %s restarts the idle time, in one Redis command', async (path) => {
+test.each([API_PATH, '/'])('a request for %s restarts the idle time with one Redis command', async (path) => {
   testApp.intercept = (_req, res) => Boolean(res.end());
   await expireIn50Seconds();
   await testApp.redis.config('RESETSTAT');
@@ -105,5 +105,5 @@ test.each([API_PATH, '/'])('a request for %s restarts the idle time, in one Redi
   expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
 });
 
-/** Commands of the test itself, and those with which clients open and check their connections. */
+/** Commands from the test itself, and commands that open and check connections. */
 const OF_THE_TEST = /^(?:config|info|ttl|expire|client|ping|command)/;

@@ -63,7 +63,7 @@ describe('a process is not ready', () => {
     draining = false;
   });
 
-  test('while Redis hangs, which it reports within two seconds', async () => {
+  test('while Redis hangs, and reports this within two seconds', async () => {
     process.kill(server.pid, 'SIGSTOP');
     using watch = startStopwatch();
     const response = await readyz();
@@ -81,7 +81,7 @@ describe('a process is not ready', () => {
     expect({ response, pong }).toEqual({ response: notReady('redis'), pong: 'PONG' });
   });
 
-  test('while Redis has too few replicas to take a write', async () => {
+  test('while Redis has too few replicas to accept writes', async () => {
     await admin.config('SET', 'min-replicas-to-write', '1');
     const response = await readyz();
     await admin.config('SET', 'min-replicas-to-write', '0');
@@ -89,16 +89,16 @@ describe('a process is not ready', () => {
   });
 });
 
-describe('while Redis is over its memory', () => {
+describe('while Redis exceeds its memory limit', () => {
   beforeAll(async () => admin.config('SET', 'maxmemory', '1'));
   afterAll(async () => admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction'));
 
-  test('and evicts nothing, the process is ready, and limited', async () => {
+  test('and does not evict keys, the process is ready but limited', async () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     expect(await readyz()).toEqual(LIMITED);
   });
 
-  test('and evicts, it is not limited', async () => {
+  test('and evicts keys, the process is ready and not limited', async () => {
     await admin.config('SET', 'maxmemory-policy', 'volatile-ttl');
     expect(await readyz()).toEqual(READY);
   });
@@ -116,7 +116,7 @@ describe('while Redis is over its memory', () => {
   });
 });
 
-test('a Redis below its maxmemory limits nothing', async () => {
+test('a process is not limited while Redis is below its maxmemory', async () => {
   await admin.config('SET', 'maxmemory', '1gb');
   const response = await readyz();
   await admin.config('SET', 'maxmemory', '0');
@@ -183,7 +183,7 @@ describe('with a cluster', () => {
     for (const { connection } of masters) connection.disconnect();
 
     process.kill(first.node.pid, 'SIGSTOP');
-    // A load balancer has a short timeout: the response must not wait until the command to the hanging master times out.
+    // Load balancers have short timeouts, so the response must not wait for the command to the hanging master.
     if (!(cluster instanceof Cluster)) throw new Error('no cluster');
     const hanging = cluster.nodes('master').find(({ options }) => options.port === first.port);
     const timedOut = hanging?.info('memory').catch(() => 'timed out');

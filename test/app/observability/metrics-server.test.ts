@@ -7,7 +7,7 @@ import { openConnection } from '../../support/raw-client.ts';
 
 const REQUEST = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Serves one metric: how often it was collected. It is collected after `go()`. */
+/** Serves one metric that counts its collections. A collection waits for `go()`. */
 async function serve() {
   let gathered = 0;
   let go = () => {};
@@ -32,7 +32,7 @@ async function serve() {
   };
 }
 
-test('one of a thousand pipelined requests gets a response', async () => {
+test('only the first of a thousand pipelined requests gets a response', async () => {
   await using served = await serve();
   served.go();
   const client = await openConnection(served.port);
@@ -44,12 +44,12 @@ test('one of a thousand pipelined requests gets a response', async () => {
   expect(served.gathered()).toBe(1);
 });
 
-test('requests during a collection share its result, and the next request starts another', async () => {
+test('requests during a collection share its result, and the next request starts a new collection', async () => {
   await using served = await serve();
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
   for (const client of together) client.socket.write(REQUEST);
   await eventually(async () => served.gathered() > 0);
-  // Sent after theirs: when it has its response, the server has read theirs.
+  // This request is sent last. Once it has a response, the server has read all the others.
   const other = await openConnection(served.port);
   other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await other.over;
@@ -60,7 +60,7 @@ test('requests during a collection share its result, and the next request starts
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('of a hundred connections 16 stay open, and others are accepted once those have closed', async () => {
+test('at most 16 of a hundred connections stay open, and new connections are accepted once they have closed', async () => {
   await using served = await serve();
   served.go();
   let closed = 0;

@@ -16,19 +16,19 @@ const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '
 const server = useFixture(startPrivateRedis);
 /** The test's own connection, as the default user. */
 const redis = useFixture(async () => openRedis(server.url));
-/** Its user has the rights of the guide. */
+/** Uses a Redis user with the documented rights. */
 const testApp = useFixture(async () => {
   await redis.call(command, ...words, '>PASSWORD');
   return startTestApp({ REDIS_URL: urlOfUser() });
 });
 const urlOfUser = () => server.url.replace('://', '://cloakroom:PASSWORD@');
 
-test('the Redis user of the guide has all rights that a session needs, from sign-in to sign-out', async () => {
+test('the documented Redis user has all rights that a session needs, from sign-in to sign-out', async () => {
   await redis.call('ACL', 'LOG', 'RESET');
   const { browser } = await testApp.signIn();
   const statusOfApi = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
   expect(await statusOfApi()).toBe(200);
-  testApp.advance(900_000); // the token expires, and is refreshed
+  testApp.advance(900_000); // the token expires and is refreshed
   expect(await statusOfApi()).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/workspaces?page=3`)).status).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/readyz`)).text).toBe('{"status":"ready"}');
@@ -38,12 +38,12 @@ test('the Redis user of the guide has all rights that a session needs, from sign
   expect(await redis.keys('cloakroom:sign-in-counts:*')).toHaveLength(1);
 });
 
-test('the doctor finds nothing wrong with that user', async () => {
+test('the doctor finds no problem with the documented Redis user', async () => {
   const findingOf = await examine({ REDIS_URL: urlOfUser() });
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('that user may neither administer Redis nor use keys of others', async () => {
+test('the documented Redis user may neither administer Redis nor access keys of other programs', async () => {
   await using own = await openRedis(urlOfUser());
   for (const forbidden of ['CONFIG GET *', 'KEYS *', 'FLUSHALL', 'GET other:key']) {
     const [name = '', ...rest] = forbidden.split(' ');
@@ -51,7 +51,7 @@ test('that user may neither administer Redis nor use keys of others', async () =
   }
 });
 
-/** Commands that Redis has refused. A connection may not name itself, which does not matter. */
+/** Returns the commands that Redis has refused, except CLIENT commands, which Cloakroom can do without. */
 async function refusedCommands(): Promise<string[]> {
   const log = (await redis.call('ACL', 'LOG')) as unknown[][];
   const refused = log.map((entry) => String(entry[entry.indexOf('object') + 1]));

@@ -17,14 +17,14 @@ const nodesByShard = () => topology.shards.map(({ master, replica }) => [master,
 const tell = async (nodes: readonly RedisNode[], ...command: string[]) =>
   Promise.all(nodes.map(async (node) => node.ask(...command)));
 
-test('sessions are read at every master as soon as the client is ready', async () => {
+test('every master can be read as soon as the client is ready', async () => {
   await using another = await openClient(topology.url);
   const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
   const values = await Promise.all(keys.map(createSessionReads(another, SECONDS)));
   expect(new Set(values)).toEqual(new Set([null]));
 });
 
-test('a changed password is used at every node, and by new connections', async () => {
+test('a changed password is used at every node and for new connections', async () => {
   const tellAll = async (...command: string[]) => tell(nodesByShard().flat(), ...command);
   await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
   const url = topology.url.replace(/:[^/]+@/, 'app:one@');
@@ -49,27 +49,30 @@ test('a changed password is used at every node, and by new connections', async (
 
 test.each([
   ['with a password', 'guest:one', 'guest'],
-  ['with that of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
-])('where one node refuses a login the others keep the login before, %s', async (_how, before, user) => {
-  const shards = nodesByShard();
-  const [, ...others] = shards;
-  await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
-  await tell(others.flat(), 'ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
-  await using app = await openClient(topology.url.replace(/:[^/]+@/, `${before}@`));
-  const usersAt = async (nodes: readonly RedisNode[]) =>
-    new Set((await tell(nodes, 'CLIENT', 'LIST')).join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
+  ['with the password of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
+])(
+  'if one node refuses a login, the other nodes keep the previous login (%s)',
+  async (_how, before, user) => {
+    const shards = nodesByShard();
+    const [, ...others] = shards;
+    await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
+    await tell(others.flat(), 'ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
+    await using app = await openClient(topology.url.replace(/:[^/]+@/, `${before}@`));
+    const usersAt = async (nodes: readonly RedisNode[]) =>
+      new Set((await tell(nodes, 'CLIENT', 'LIST')).join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
 
-  await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
-  const left = new Set(user === 'guest' ? ['guest'] : []);
-  expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
-});
+    await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
+    const left = new Set(user === 'guest' ? ['guest'] : []);
+    expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
+  },
+);
 
-test('a login is tried at each node, whichever stores the key', async () => {
+test('a login is tried at every node, whichever node stores the key', async () => {
   const shards = nodesByShard();
   await tell(shards.flat(), 'ACL', 'SETUSER', 'tried', 'reset', 'on', '>one', '~cloakroom:*', '+@all');
   const login = { username: 'tried', password: 'one' };
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
-  await redisReady(client); // to each master: after a failover another one may just have become it
+  await redisReady(client); // wait for a connection to each master, because a failover may have just changed the masters
   for (const nodes of shards) {
     await tell(nodes, 'ACL', 'SETUSER', 'tried', '-getex');
     await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow(
@@ -79,7 +82,7 @@ test('a login is tried at each node, whichever stores the key', async () => {
   }
 });
 
-test('while a slot moves to another master, each key is found where it is', async () => {
+test('while a slot moves to another master, every key can still be found', async () => {
   const keys = ['{moving}:first', '{moving}:second'];
   for (const key of keys) await client.set(key, key, 'EX', SECONDS);
   const { slot, from, to } = await pickMove('{moving}');
@@ -120,7 +123,7 @@ async function idOf(node: RedisNode): Promise<string> {
   return String(await node.ask('CLUSTER', 'MYID'));
 }
 
-/** The slot of a key, its master, and another master. */
+/** Returns the slot of a key, its master and another master. */
 async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; to: RedisNode }> {
   const masters: RedisNode[] = [];
   for (const { master, replica } of topology.shards)
@@ -129,7 +132,7 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   const from = masters[replies.findIndex(({ status }) => status === 'fulfilled')];
   const to = masters.find((node) => node !== from);
   if (from === undefined || to === undefined) throw new Error('no master has the key');
-  // Nodes learn of a failover one after the other.
+  // The nodes learn about a failover at different times.
   await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
   return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
 }

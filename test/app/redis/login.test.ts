@@ -8,14 +8,14 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { createClient, openRedis, openSessionReader } from '../../support/redis/clients.ts';
 
-/** Resolves once commands succeed over a new connection. */
+/** Resolves once commands succeed on a new connection. */
 async function untilServed(client: Redis): Promise<void> {
   await eventually(async () => client.ping().then(Boolean, () => false));
 }
 
 describe('changing the login', () => {
   const SECONDS = 1_000;
-  /** Of more bytes than characters, and with what a URL must encode. */
+  /** The secrets have multi-byte characters and characters that a URL must encode. */
   const SECRETS = { one: 'pass:word/@1', two: 'wörter ✓' };
 
   const server = useFixture(startPrivateRedis);
@@ -25,14 +25,14 @@ describe('changing the login', () => {
     for (const [user, secret] of Object.entries(SECRETS))
       await redis.call('ACL', 'SETUSER', user, 'reset', 'on', `>${secret}`, '~*', '&*', '+@all');
   });
-  // Redis notices the end of a connection a little later than its client.
+  // Redis notices a closed connection slightly later than the client.
   afterEach(async () => eventually(async () => (await connections()).length === 0));
 
   const login = (user: keyof typeof SECRETS) => ({ username: user, password: SECRETS[user] });
   const urlOf = (user: keyof typeof SECRETS) =>
     server.url.replace('://', `://${user}:${encodeURIComponent(SECRETS[user])}@`);
 
-  /** All but the test's own, the oldest first. */
+  /** Returns all connections except the test's own, oldest first. */
   async function connections(): Promise<{ id: number; user: string }[]> {
     const found = String(await redis.client('LIST')).matchAll(/^id=(\d+) .*\buser=(\w+)/gm);
     return [...found]
@@ -44,14 +44,14 @@ describe('changing the login', () => {
     for (const { id } of await connections()) await redis.call('CLIENT', 'KILL', 'ID', id);
   };
 
-  test('the connection signs in as another user and stays, and the earlier user can be deleted', async () => {
+  test('keeps the connection, which switches to the new user, so the previous user can be deleted', async () => {
     await using own = await openSessionReader(urlOf('one'), SECONDS);
     const before = await connections();
     await redis.set('key', 'value');
     const reads = Array.from({ length: 20 }, async () => own.read('key'));
     await changeLogin(own.client, login('two'));
     expect(new Set(await Promise.all(reads))).toEqual(new Set(['value']));
-    expect(await own.read('key')).toBe('value'); // behind AUTH
+    expect(await own.read('key')).toBe('value'); // sent after AUTH
     expect(await connections()).toEqual(before.map(({ id }) => ({ id, user: 'two' })));
 
     await redis.call('ACL', 'DELUSER', 'one');
@@ -59,7 +59,7 @@ describe('changing the login', () => {
     expect(await connections()).toHaveLength(1);
   });
 
-  test('where Redis refuses the new password nothing changes', async () => {
+  test('has no effect if Redis refuses the new password', async () => {
     await using own = await openSessionReader(urlOf('one'), SECONDS);
     const before = await connections();
     const refused = changeLogin(own.client, { username: 'one', password: 'another' });
@@ -72,7 +72,7 @@ describe('changing the login', () => {
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
-  test('a client that was refused with the old password connects with the new one', async () => {
+  test('lets a client connect that was refused with the old password', async () => {
     await redis.call('ACL', 'SETUSER', 'one', 'resetpass', '>another');
     await using client = createClient(urlOf('one'));
     await expect(redisReady(client)).rejects.toThrow("Redis can't be used");
@@ -81,7 +81,7 @@ describe('changing the login', () => {
     expect(await client.ping()).toBe('PONG');
   });
 
-  test('without a user name the password is that of the default user', async () => {
+  test('without a user name uses the password for the default user', async () => {
     await using secret = await startPrivateRedis(['requirepass one']);
     await using own = await openSessionReader(secret.url.replace('://', '://:one@'), SECONDS);
     await using admin = await openRedis(secret.url.replace('://', '://:one@'));
@@ -93,7 +93,7 @@ describe('changing the login', () => {
   });
 });
 
-describe('trying a login', () => {
+describe('a trial login', () => {
   const PREFIX = 'cloakroom:';
   const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
   const NO_RIGHT = 'REDIS_URL has a user without a permission that Cloakroom needs';
@@ -106,7 +106,7 @@ describe('trying a login', () => {
   };
 
   const server = useFixture(async () => startPrivateRedis(['requirepass secret']));
-  /** In a database of its own. */
+  /** Uses a separate database. */
   const client = useFixture(async () => openRedis(`${server.url.replace('://', '://:secret@')}?db=1`));
 
   beforeAll(async () => {
@@ -119,9 +119,9 @@ describe('trying a login', () => {
     ['a wrong password', { password: 'another' }, REFUSED],
     ['an unknown user', { username: 'unknown', password: 'one' }, REFUSED],
     ['a user who may not read', { username: 'unreading', password: 'one' }, NO_RIGHT],
-    ['a user of other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
+    ['a user who may access only other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
     ['a user who may not use this database', { username: 'unselecting', password: 'one' }, NO_RIGHT],
-  ])('%s is refused', async (_what, login, problem) => {
+  ])('with %s is refused', async (_what, login, problem) => {
     await expect(tryLogin(client, login, PREFIX)).rejects.toThrow(new ConfigError([problem]));
   });
 
@@ -129,7 +129,7 @@ describe('trying a login', () => {
     { password: 'secret' },
     { username: 'sound', password: 'one' },
     { username: 'modest', password: 'one' },
-  ])('with %p the trial succeeds, and leaves nothing', async (login) => {
+  ])('with %p succeeds and leaves no connection behind', async (login) => {
     const connected = async () => String(await client.client('LIST')).match(/^id=\d+/gm);
     const before = await connected();
     await tryLogin(client, login, PREFIX);
@@ -137,17 +137,17 @@ describe('trying a login', () => {
     expect(await client.ping()).toBe('PONG');
   });
 
-  test('a trial succeeds where Redis ends meanwhile', async () => {
+  test('succeeds if Redis terminates in the meantime', async () => {
     await using killed = await startPrivateRedis();
     await using lost = await openRedis(killed.url);
-    process.kill(killed.pid, 'SIGSTOP'); // it accepts the connection, and does not reply
+    process.kill(killed.pid, 'SIGSTOP'); // it still accepts connections but does not reply
     const trial = tryLogin(lost, { password: 'another' }, PREFIX);
     process.kill(killed.pid, 'SIGKILL');
     await expect(trial).resolves.toBeUndefined();
   });
 
-  test('a client without a connection to Redis tries no login', async () => {
-    await using unconnected = createClient(server.url); // without the password it never becomes ready
+  test('succeeds without a connection to Redis', async () => {
+    await using unconnected = createClient(server.url); // never becomes ready without the password
     await expect(tryLogin(unconnected, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
     expect(unconnected.status).not.toBe('ready');
   });

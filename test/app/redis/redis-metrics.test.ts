@@ -5,7 +5,7 @@ import { countCommands, createRedisMetrics } from '../../../src/redis/redis-metr
 import { eventually } from '../../support/eventually.ts';
 import { createClient } from '../../support/redis/clients.ts';
 
-test('a command fails as unreachable while Redis accepts connections without replying', async () => {
+test('a command is counted as unreachable while Redis accepts connections but does not reply', async () => {
   await using server = await startPrivateRedis();
   const registry = new Registry();
   process.kill(server.pid, 'SIGSTOP');
@@ -16,6 +16,6 @@ test('a command fails as unreachable while Redis accepts connections without rep
   client.disconnect();
   const text = await registry.metrics();
   expect(text).toContain('cloakroom_redis_errors_total{kind="unreachable"} 1\n');
-  // The commands with which ioredis opens the connection don't count.
+  // The commands that ioredis sends to open a connection are not counted.
   expect(text).toContain('cloakroom_redis_command_duration_seconds_count{command="other"} 1\n');
 });

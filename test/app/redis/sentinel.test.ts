@@ -13,7 +13,7 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 
 const topology = useFixture(startSentinels);
 
-/** Opens a client once a failover would succeed. */
+/** Opens a client once the Sentinels are able to fail over. */
 async function openSettled() {
   await topology.settled();
   return openRedis(topology.url);
@@ -41,7 +41,7 @@ test('a client skips a Sentinel that hangs', async () => {
   }
 });
 
-test('a master that hung is not read when it returns and another one took its place', async () => {
+test('a former master is not read when it recovers after a failover', async () => {
   await using client = await openSettled();
   const read = createSessionReads(client, 60);
   const readBoth = async () => Promise.all([read('key'), read('key')]);
@@ -62,7 +62,7 @@ test('a master that hung is not read when it returns and another one took its pl
   expect(await readBoth()).toEqual(['new', 'new']);
 });
 
-test('closing takes no longer than a command, though the master hangs', async () => {
+test('closing takes no longer than a command, even if the master hangs', async () => {
   const client = await openSettled();
   await whileMasterHangs(async () => {
     using watch = startStopwatch();
@@ -71,9 +71,9 @@ test('closing takes no longer than a command, though the master hangs', async ()
   });
 });
 
-// These come last: Sentinels that were refused for a moment are slow to replace a master.
+// These tests come last, because Sentinels that were refused for a moment are slow to fail over.
 
-test('another login is tried at the master', async () => {
+test('a new login is tried at the master', async () => {
   await using client = await openSettled();
   const master = await topology.master();
   await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
@@ -85,9 +85,9 @@ test('another login is tried at the master', async () => {
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
 });
 
-test('a changed password is used at Sentinels too, and by new connections', async () => {
+test('a changed password is also used for Sentinels and new connections', async () => {
   await using client = await openSettled();
-  // Connections that stay signed in while no server accepts the old password.
+  // These connections stay authenticated while no server accepts the old password.
   const servers = [...topology.nodes, ...topology.sentinels];
   const admins = servers.map(({ port }) => new Redis({ port, password: PASSWORD, enableReadyCheck: false }));
   const tellAll = async (...rules: string[]) =>

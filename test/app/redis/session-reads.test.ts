@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(async () => reader[Symbol.asyncDispose]());
 
-const value = (of: string) => ({ status: 'fulfilled', value: of });
+const fulfilled = (value: string) => ({ status: 'fulfilled', value });
 const unavailable = (message: RegExp) => ({
   status: 'rejected',
   reason: expect.objectContaining({
@@ -29,7 +29,7 @@ const unavailable = (message: RegExp) => ({
   }),
 });
 
-/** Runs `work`. Resolves with how often Redis ran these commands meanwhile, in scripts too. */
+/** Runs `work`. Resolves with the number of times that Redis ran these commands, including in scripts. */
 async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; getex: number }> {
   await redis.config('RESETSTAT');
   await work();
@@ -39,7 +39,7 @@ async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; g
   return { eval: count('eval'), getex: count('getex') };
 }
 
-/** Values of many lengths, each under itself as its key. */
+/** Stores values of different lengths. Each value is also its own key. */
 async function setMany(count: number): Promise<string[]> {
   const values = Array.from({ length: count }, (_, at) => `value:${at}:${'x'.repeat(at)}`);
   await redis.mset(values.flatMap((one) => [one, one]));
@@ -55,18 +55,18 @@ describe.each([
     return first;
   };
 
-  test('gives the value and restarts its time to live', async () => {
+  test('returns the value and restarts its time to live', async () => {
     await redis.set('key', 'value', 'EX', 10);
     expect(await readFirst('key')).toBe('value');
     expect(await redis.ttl('key')).toBeGreaterThan(IDLE_SECONDS - 10);
   });
 
-  test('gives null for a key without a value, and creates none', async () => {
+  test('returns null for a missing key and does not create the key', async () => {
     expect(await readFirst('none')).toBeNull();
     expect(await redis.exists('none')).toBe(0);
   });
 
-  test('tells an empty value from none', async () => {
+  test('distinguishes an empty value from a missing key', async () => {
     await redis.set('empty', '');
     expect(await readFirst('empty')).toBe('');
   });
@@ -86,7 +86,7 @@ describe('the reads of one turn of the event loop', () => {
     expect(counts).toEqual({ eval: 1, getex: 8 });
   });
 
-  test('are not batched with those of the next turn', async () => {
+  test('are not batched with the reads of the next turn', async () => {
     const counts = await countsOf(async () => {
       const first = reader.read('one');
       await turn();
@@ -103,21 +103,21 @@ describe('the reads of one turn of the event loop', () => {
     expect(counts).toEqual({ eval: 3, getex: 250 });
   });
 
-  test('may be of the same key', async () => {
+  test('may have the same key', async () => {
     await redis.mset('key', 'value', 'other', 'other value');
     const reads = ['key', 'other', 'key'].map(reader.read);
     expect(await Promise.all(reads)).toEqual(['value', 'other value', 'value']);
   });
 
-  test('may be of a large value and a small one', async () => {
+  test('may return a large value and a small one', async () => {
     const large = 'abc'.repeat(100_000);
     await redis.mset('large', large, 'small', 'small');
     const [first, second] = await Promise.all(['large', 'small'].map(reader.read));
-    expect(first === large).toBe(true); // Jest would print the difference
+    expect(first === large).toBe(true); // with toBe(large), Jest would print the difference
     expect(second).toBe('small');
   });
 
-  test('go on when Redis has lost its scripts', async () => {
+  test('still succeed after Redis has lost its scripts', async () => {
     await setMany(2);
     await Promise.all(['a', 'b'].map(reader.read));
     await redis.script('FLUSH');
@@ -131,9 +131,9 @@ describe('a value of the wrong type', () => {
     await redis.set('string', 'value');
   });
 
-  test('fails its own read and none of the same batch', async () => {
+  test('fails its own read but no other read in the batch', async () => {
     const reads = await Promise.allSettled(['string', 'list', 'string'].map(reader.read));
-    expect(reads).toEqual([value('value'), unavailable(/^WRONGTYPE /), value('value')]);
+    expect(reads).toEqual([fulfilled('value'), unavailable(/^WRONGTYPE /), fulfilled('value')]);
   });
 
   test('fails a lone read', async () => {
@@ -141,7 +141,7 @@ describe('a value of the wrong type', () => {
   });
 });
 
-test('reads use the connection that writes use', async () => {
+test('reads and writes use the same connection', async () => {
   const id = String(await reader.client.client('ID'));
   await Promise.all(['a', 'b'].map(reader.read));
   const connections = String(await redis.client('LIST')).split('\n');
@@ -150,7 +150,7 @@ test('reads use the connection that writes use', async () => {
   ]);
 });
 
-test('while connections are killed, a read gets its own value or fails', async () => {
+test('while connections are being killed, each read returns its own value or fails', async () => {
   const values = await setMany(150);
   const counts = { served: 0, failed: 0 };
   for (let round = 0; round < 20; round += 1) {
@@ -178,7 +178,7 @@ test('while connections are killed, a read gets its own value or fails', async (
 test.each([
   ['a lone read', ['kept']],
   ['a batch', ['kept', 'kept']],
-])('after READONLY in reply to %s the client connects again', async (_what, keys) => {
+])('the client reconnects after a READONLY reply to %s', async (_what, keys) => {
   await redis.set('kept', 'value');
   const before = await reader.client.client('ID');
   await redis.call('REPLICAOF', '127.0.0.1', '1');
@@ -192,7 +192,7 @@ test.each([
   expect(await reader.client.client('ID')).not.toBe(before);
 });
 
-test('an error that concerns all keys fails the batch and keeps the connection', async () => {
+test('an error for all keys fails the batch but keeps the connection', async () => {
   const before = await reader.client.client('ID');
   await redis.config('SET', 'min-replicas-to-write', '1');
   try {
@@ -205,7 +205,7 @@ test('an error that concerns all keys fails the batch and keeps the connection',
   expect(await reader.client.client('ID')).toBe(before);
 });
 
-test('a user of Redis who may not run EVAL gets the error of Redis', async () => {
+test('if the Redis user may not run EVAL, a batch fails with the error from Redis', async () => {
   const rules = ['on', '>secret', '~*', '+@all', '-eval'];
   await redis.call('ACL', 'SETUSER', 'modest', 'reset', ...rules);
   await using modest = await openSessionReader(server.url.replace('://', '://modest:secret@'), IDLE_SECONDS);
@@ -216,8 +216,8 @@ test('a user of Redis who may not run EVAL gets the error of Redis', async () =>
   expect(await modest.read('a')).toBeNull();
 });
 
-describe('when Redis hangs', () => {
-  test('each read fails after 1.5 s, and no later read gets a late reply', async () => {
+describe('while Redis hangs', () => {
+  test('each read fails after 1.5 s, and no later read gets a delayed reply', async () => {
     const values = await setMany(4);
     const [a = '', b = '', c = '', d = ''] = values;
     process.kill(server.pid, 'SIGSTOP');
@@ -235,12 +235,12 @@ describe('when Redis hangs', () => {
     expect(await Promise.all([c, d].map(reader.read))).toEqual([c, d]);
   });
 
-  test('the connection is closed soon after, with the reads that wait on it', async () => {
+  test('the connection and its waiting reads are closed soon after a timeout', async () => {
     const closed = new Promise((resolve) => reader.client.once('close', resolve));
     process.kill(server.pid, 'SIGSTOP');
     try {
       const first = reader.read('a').catch((error: unknown) => error);
-      await turn(); // the next read is a command of its own
+      await turn(); // the next read is a separate command
       await new Promise((later) => setTimeout(later, 1_000));
       const second = reader.read('b').catch((error: unknown) => error);
       expect(await first).toMatchObject({ cause: new RedisTimeoutError() });

@@ -9,7 +9,7 @@ import { fromStore } from '../../../src/redis/client.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
 import { openRedis } from '../../support/redis/clients.ts';
 
-/** A command fails after 1.5 s, and its connection is closed soon after. */
+/** A command times out after 1.5 s, and its connection is closed soon afterwards. */
 const SILENCE_TIMEOUT_MS = 1_700;
 
 describe('a connection', () => {
@@ -41,12 +41,12 @@ describe('a connection', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('that is idle is kept', async () => {
+  test('that is idle stays open', async () => {
     await pass(60_000);
     expect(stream.destroyed).toBe(false);
   });
 
-  test('that receives data now and then is kept, as the reply may be long', async () => {
+  test('that occasionally receives data stays open, because the reply may be long', async () => {
     commandQueue.push('GET');
     for (let at = 0; at < 5; at++) {
       await pass(SILENCE_TIMEOUT_MS);
@@ -55,7 +55,7 @@ describe('a connection', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  test('that has replied gets the whole time again for a later command', async () => {
+  test('that has received a reply gets the full timeout again for a later command', async () => {
     commandQueue.push('GET');
     await pass(SILENCE_TIMEOUT_MS);
     commandQueue.pop();
@@ -74,14 +74,14 @@ describe('a connection', () => {
   });
 });
 
-test('a reply that arrived while the process was stopped counts, however long that was', async () => {
+test('a reply that arrived while the process stalled is accepted, however long the stall', async () => {
   await using server = await startPrivateRedis();
   await using client = await openRedis(server.url);
   const { stream } = client;
   process.kill(server.pid, 'SIGSTOP');
   const reply = fromStore(client.set('key', 'value'));
-  await delay(300); // until the watchdog has noticed the command
-  await turn(); // after a stop, timers run before connections are read
+  await delay(300); // the watchdog notices the command
+  await turn(); // after a stall, timers run before connections are read
   process.kill(server.pid, 'SIGCONT');
   blockEventLoop(2 * SILENCE_TIMEOUT_MS);
   expect(await reply).toBe('OK');

@@ -23,14 +23,14 @@ const MAX_AGE_MS = 43_200_000;
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 const LOGOUT = ['/auth/logout', { method: 'POST', headers: SAME_SITE }] as const;
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
-/** The request is part of a trace. */
+/** Makes a request part of a trace. */
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 
-/** The only line with this message about a session or a request, once it is written. */
+/** Resolves with the log line that has this message and this session or request, once it is written. */
 const lineOf = async (msg: string, sessionOrRequest: unknown): Promise<Line> => {
-  const isIt = (line: Line) =>
+  const isMatch = (line: Line) =>
     line['msg'] === msg && [line['session'], line['requestId']].includes(sessionOrRequest);
-  const found = () => testApp.logged.map((line) => JSON.parse(line) as Line).filter(isIt);
+  const found = () => testApp.logged.map((line) => JSON.parse(line) as Line).filter(isMatch);
   await eventually(async () => found().length > 0);
   expect(found()).toHaveLength(1);
   return found()[0] ?? {};
@@ -41,21 +41,21 @@ const send = async (cookie: string, path = API_PATH, init: Init = {}) => {
   await response.text();
   return { status: response.status, requestId: response.headers.get('x-request-id') };
 };
-/** Lets the token endpoint respond with `body`, and the service accept every token. */
+/** Makes the token endpoint respond with `body`, and the service accept every token. */
 const respondToTokenRequests = (body: object) => {
   testApp.intercept = (req, res) =>
     Boolean(res.end(req.url?.endsWith('/token') === true ? JSON.stringify(body) : '{}'));
 };
 
 describe('the log id of a session', () => {
-  test('is the same in every process, and shares nothing with the session id or the key in Redis', () => {
+  test('is the same in every process, and is not part of the session id or the Redis key', () => {
     const id = 'ycvZ5hnkJbLxwqaQUPgzyC8wVZDpEZTLMSfvLbLjyzc';
     expect(sessionLogId(id)).toBe('RuuwgQWHK_9fnTS9');
     expect(hashId(id)).not.toContain(sessionLogId(id));
     expect(sessionLogId(`${id}.`)).not.toBe(sessionLogId(id));
   });
 
-  test('is in the log line of each page request and API request with its cookie', async () => {
+  test('is logged with each page request and API request that has the session cookie', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
     const { id, cookie } = await testApp.createSession();
     for (const path of [API_PATH, '/workspaces', '/auth/session']) {
@@ -70,7 +70,7 @@ describe('the log id of a session', () => {
     [400, '/api/%zz', {}],
     [405, API_PATH, { method: 'TRACE' }],
   ])(
-    'is in the log line of a request that is refused with %i before the session is read',
+    'is logged with a request that is refused with a %i before the session is read',
     async (status, path, init) => {
       const { id, cookie } = await testApp.createSession();
       // Unlike fetch(), undici's request() sends TRACE.
@@ -82,7 +82,7 @@ describe('the log id of a session', () => {
     },
   );
 
-  test('is not in the log line of a request without a valid session cookie', async () => {
+  test('is not logged with a request without a valid session cookie', async () => {
     for (const cookie of ['', 'cloakroom=s%3Aforged.signature']) {
       const { requestId } = await send(cookie);
       expect(await lineOf('request', requestId)).not.toHaveProperty('session');
@@ -96,7 +96,7 @@ describe('the log of a session', () => {
     return sessionLogId(id ?? '');
   };
 
-  test('has its start and its end, with the requests that caused them', async () => {
+  test('shows its start and end, and the requests that caused them', async () => {
     const { browser, page } = await testApp.signIn();
     const started = await lineOf('session started', await logIdOf(browser));
     expect(page.status).toBe(200);
@@ -109,13 +109,13 @@ describe('the log of a session', () => {
     expect(ended).toMatchObject({ reason: 'signed_out', requestId });
   });
 
-  test('has one sign-out, however often the user presses the button', async () => {
+  test('shows a single sign-out, however often the user presses the button', async () => {
     const { id, cookie } = await testApp.createSession();
     await Promise.all([1, 2, 3].map(async () => send(cookie, ...LOGOUT)));
     expect(await lineOf('session ended', sessionLogId(id))).toMatchObject({ reason: 'signed_out' });
   });
 
-  test('says that a new sign-in replaced the session', async () => {
+  test('shows that a new sign-in replaced the session', async () => {
     const { browser } = await testApp.signIn();
     const before = await logIdOf(browser);
     const consent = await browser.open(`${testApp.origin}/auth/login`);
@@ -128,15 +128,18 @@ describe('the log of a session', () => {
     ['token refreshed', GRANTED, { level: 'info' }],
     ['token refresh failed', { error: 'temporarily_unavailable' }, { level: 'warn' }],
     ['session ended', { error: 'invalid_grant' }, { reason: 'invalid_grant' }],
-  ])('says "%s" after a refresh, and which request caused it', async (msg, tokenResponse, fields) => {
-    respondToTokenRequests(tokenResponse);
-    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const { requestId } = await send(cookie, API_PATH, TRACED);
-    const line = await lineOf(msg, sessionLogId(id));
-    expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
-  });
+  ])(
+    'has the line "%s" after a refresh, with the request that caused it',
+    async (msg, tokenResponse, fields) => {
+      respondToTokenRequests(tokenResponse);
+      const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
+      const { requestId } = await send(cookie, API_PATH, TRACED);
+      const line = await lineOf(msg, sessionLogId(id));
+      expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
+    },
+  );
 
-  test('says that a refresh succeeded after one that failed', async () => {
+  test('shows that a refresh succeeded after a failed attempt', async () => {
     respondToTokenRequests({ error: 'temporarily_unavailable' });
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     await send(cookie);
@@ -149,14 +152,14 @@ describe('the log of a session', () => {
     });
   });
 
-  describe.each([API_PATH, '/workspaces', '/auth/session'])('where a request for %s finds it', (path) => {
+  describe.each([API_PATH, '/workspaces', '/auth/session'])('when a request for %s finds it', (path) => {
     const expire = () => testApp.advance(MAX_AGE_MS);
     const overwrite = async (id: string) =>
       testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
     test.each([
-      ['too old', 'session ended', { reason: 'age' }, expire],
+      ['past its maximum age', 'session ended', { reason: 'age' }, expire],
       ['with an invalid value', 'session record refused', {}, overwrite],
-    ])('%s, says "%s"', async (_how, msg, fields, change) => {
+    ])('%s, has the line "%s"', async (_how, msg, fields, change) => {
       const { id, cookie } = await testApp.createSession();
       await change(id);
       const { requestId } = await send(cookie, path, TRACED);
@@ -165,13 +168,13 @@ describe('the log of a session', () => {
   });
 });
 
-describe('the log line of a request has the state of its token:', () => {
-  /** Sends a request with a new session. Resolves with what its line says of its token. */
+describe('the token state in the log line of a request is', () => {
+  /** Sends a request with a new session. Resolves with the token state in its log line. */
   const tokenOf = async (grant: Partial<Grant> = {}, path = API_PATH, init: Init = {}) => {
     const { requestId } = await send((await testApp.createSession(grant)).cookie, path, init);
     return (await lineOf('request', requestId))['token'];
   };
-  /** Lets the service accept only a refreshed token. */
+  /** Makes the service accept only a refreshed token. */
   const refuseOldTokens = () => {
     testApp.intercept = (req, res) => {
       if (req.url?.endsWith('/token') === true) return Boolean(res.end(JSON.stringify(GRANTED)));
@@ -181,43 +184,43 @@ describe('the log line of a request has the state of its token:', () => {
     };
   };
 
-  test('unexpired, refreshed ahead, refreshed', async () => {
+  test('unexpired, refreshed_ahead or refreshed, depending on when the token expires', async () => {
     respondToTokenRequests(GRANTED);
     expect(await tokenOf()).toBe('unexpired');
     expect(await tokenOf({ expiresAt: testApp.services.now() + 5_000 })).toBe('refreshed_ahead');
     expect(await tokenOf({ expiresAt: 0 })).toBe('refreshed');
   });
 
-  test('replayed, where the service refused it once', async () => {
+  test('replayed if the service refused the token once', async () => {
     refuseOldTokens();
     for (const path of [API_PATH, '/workspaces']) expect(await tokenOf({}, path)).toBe('replayed');
   });
 
-  test('refused, where the request was too large to be replayed', async () => {
+  test('refused if the request was too large to be replayed', async () => {
     refuseOldTokens();
     const init = { method: 'PUT', headers: SAME_SITE, body: 'a'.repeat(70_000) };
     expect(await tokenOf({}, API_PATH, init)).toBe('refused');
   });
 
-  test('failed, where it could not be refreshed', async () => {
+  test('failed if the token could not be refreshed', async () => {
     respondToTokenRequests({ error: 'invalid_client' });
     expect(await tokenOf({ expiresAt: 0 })).toBe('failed');
   });
 
-  test('none, where the request has no session', async () => {
+  test('missing if the request has no session', async () => {
     const { requestId } = await send('');
     expect(await lineOf('request', requestId)).not.toHaveProperty('token');
   });
 });
 
-test('the log line of a request has its bytes both ways, and the times of its parts', async () => {
+test('the log line of a request has the bytes in both directions and the duration of each part', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
   const { cookie } = await testApp.createSession();
   const init = { method: 'PUT', headers: SAME_SITE, body: 'twelve bytes' };
   const { requestId } = await send(cookie, API_PATH, init);
   const line = await lineOf('request', requestId);
   expect(line).toMatchObject({ route: '/api/*', status: 200, bytesIn: 12 });
-  expect(line['bytes']).toBeGreaterThan(20); // the body, and the head before it
+  expect(line['bytes']).toBeGreaterThan(20); // the body and the response head
   expect(line['sessionMs']).toBeGreaterThan(0);
   expect(line['serviceMs']).toBeGreaterThan(0);
 });

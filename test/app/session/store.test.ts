@@ -46,7 +46,7 @@ const createStore = () =>
 const record = () => ({ grant: GRANT, createdAt: clock });
 const keyOf = (sessionId: string) => `test:session:${hashId(sessionId)}`;
 
-/** Reads a session as another process does, which has nothing cached. */
+/** Reads a session like another process, with nothing cached. */
 async function read(sessionId: string) {
   const session = await createStore().read(sessionId);
   if (session === null) throw new Error('no session');
@@ -65,13 +65,13 @@ describe('a session in Redis', () => {
     expect(await store.read(id)).not.toBeNull();
     clock += 1;
     expect(await store.read(id)).toBeNull();
-    await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // it is ended beside the read
+    await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // the read ends it in the background
     clock -= 500_000;
     expect(await store.read(id)).toBeNull();
   });
 
   test.each(['no JSON', '{"version":2}'])(
-    'with the record %j of another version counts as none',
+    'with the record %j of another version is treated as missing',
     async (text) => {
       const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
       await redis.set(keyOf(id), encrypted, 'EX', 100);
@@ -79,13 +79,13 @@ describe('a session in Redis', () => {
     },
   );
 
-  test('is not created twice', async () => {
+  test('cannot be created twice', async () => {
     await store.create(id, record());
     await store.create(id, { ...record(), createdAt: 5 });
     expect((await read(id)).record.createdAt).toBe(clock);
   });
 
-  test('leaves a tombstone for ten minutes, whichever way it ends', async () => {
+  test('leaves a tombstone for ten minutes, however it ends', async () => {
     const ends = [async () => store.end(id), async () => store.endUnchanged(await read(id))];
     for (const end of ends) {
       await redis.del(keyOf(id));
@@ -110,7 +110,7 @@ describe('replacing a session', () => {
     await redis.expire(keyOf(id), 50);
     await store.replace(session, { ...record(), refreshedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));
-    expect(ttl).toBeGreaterThan(0); // -1 would be a record that never expires
+    expect(ttl).toBeGreaterThan(0); // -1 means that the record never expires
     expect(ttl).toBeLessThanOrEqual(50);
     expect((await read(id)).record.refreshedAt).toBe(7);
   });
@@ -124,7 +124,7 @@ describe('replacing a session', () => {
     expect((await other.read(id))?.record.refreshedAt).toBe(7);
   });
 
-  test('never undoes a newer write', async () => {
+  test('never overwrites a newer record', async () => {
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.replace(session, { ...record(), refreshedAt: 8 })).toBeNull();
     expect((await read(id)).record.refreshedAt).toBe(7);
@@ -133,13 +133,13 @@ describe('replacing a session', () => {
   test.each([
     ['ended', async () => store.end(id)],
     ['expired', async () => redis.del(keyOf(id))],
-  ])('brings back no %s session', async (_what, remove) => {
+  ])('does not restore an %s session', async (_what, remove) => {
     await remove();
     expect(await store.replace(session, record())).toBeNull();
     expect(await store.read(id)).toBeNull();
   });
 
-  test('lets only the first of a replacement and an end succeed', async () => {
+  test('prevents ending the session with the replaced record', async () => {
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.endUnchanged(session)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);
@@ -147,7 +147,7 @@ describe('replacing a session', () => {
   });
 });
 
-test('a value that was copied to the key of another session is refused, even one that was just decrypted', async () => {
+test('a value copied to the key of another session is refused, even if it has just been decrypted', async () => {
   const own = randomBytes(32).toString('base64url');
   await store.create(id, record());
   await store.create(own, record());

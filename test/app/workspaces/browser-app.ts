@@ -23,15 +23,15 @@ import { useFixture } from '../../support/fixtures.ts';
 export const IDLE_SECONDS = 600;
 
 export interface BrowserAppOptions {
-  /** Another service than the small one. */
+  /** The origin of a different service. */
   readonly serviceOrigin?: string;
   readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
-  /** Most connections to the service, which decide the number of pages in flight. */
+  /** Maximum connections to the service. The limit of pages in flight depends on it. */
   readonly connections?: number;
   readonly now?: () => number;
   readonly log?: Logger;
-  /** Whether the session has ended by now. */
+  /** Whether the session has ended. */
   readonly hasEnded?: () => boolean;
   /** Receives every failure that the workspace browser passes on. */
   readonly onFailure?: (error: unknown) => void;
@@ -40,7 +40,7 @@ export interface BrowserAppOptions {
 const silent = createLog('silent');
 const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
 
-/** A small service, and the workspace browser in front of it. A request names its session in `X-Test-Session`. */
+/** Starts a small service with the workspace browser in front of it. A request names its session in `X-Test-Session`. */
 export async function startWithService(
   redis: RedisClient,
   items: readonly unknown[],
@@ -120,7 +120,7 @@ function toSession(id: string): Session {
   return { id, encrypted: '', record: { grant, createdAt: 0 } };
 }
 
-/** A private Redis and a connection to it. */
+/** Starts a private Redis, and connects to it. */
 export async function startOwnRedis() {
   const server = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
@@ -135,8 +135,8 @@ export async function startOwnRedis() {
 }
 
 /**
- * Empties a Redis before each test of a file. The returned function starts a small service, and the workspace browser in front of
- * it.
+ * Empties a Redis before each test in a file. The returned function starts a small service with the workspace browser in front
+ * of it.
  */
 export function withEmptyRedis() {
   const own = useFixture(async () => startOwnRedis());
@@ -147,7 +147,7 @@ export function withEmptyRedis() {
     startWithService(own.redis, items, intercept, options);
 }
 
-/** The names of the workspaces on a page, in order. */
+/** Returns the names of the workspaces on a page, in order. */
 export function namesIn(html: string): string[] {
   return [...html.matchAll(/data-find>(Workspace \d+)</g)].map(([, name = '']) => name);
 }

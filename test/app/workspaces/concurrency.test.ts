@@ -12,11 +12,11 @@ import type { Interception } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** The pages of one session may take an eighth of these connections. */
+/** The pages of one session may use an eighth of these connections. */
 const CONNECTIONS = 24;
 const MAX_PAGES = 3;
 
-test('a session may have as many requests in flight as its limit allows, and another once one has ended', () => {
+test('a session at its limit of requests in flight may send another once one has ended', () => {
   const begin = createConcurrencyLimiter({ perSession: 2 });
   const [first, second] = [begin('a'), begin('a')];
   expect(begin('a')).toBeNull();
@@ -28,7 +28,7 @@ test('a session may have as many requests in flight as its limit allows, and ano
   expect(begin('a')).not.toBeNull();
 });
 
-test('a session may have half of the requests that other sessions leave, but at least two', () => {
+test('a session may use half of the capacity that other sessions leave, but at least two requests', () => {
   const begin = createConcurrencyLimiter({ perSession: 5, total: 12 });
   const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
     const begun = Array.from({ length: 12 }, () => begin(session)).filter((end) => end !== null);
@@ -40,7 +40,7 @@ test('a session may have half of the requests that other sessions leave, but at 
   expect(begin('e')).not.toBeNull();
 });
 
-/** The workspace browser in front of a service whose responses a test writes to the sockets in `held`. */
+/** Starts the workspace browser in front of a service that responds only when the test writes to the sockets in `held`. */
 async function startHeld() {
   const held: Socket[] = [];
   const hold: Interception = (_request, socket) => {
@@ -53,7 +53,7 @@ async function startHeld() {
   return { ...app, held, open };
 }
 
-test('a page over the limit of its session is a 429 until another page has ended', async () => {
+test('a page over the limit of its session gets a 429 until another page has ended', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages = Promise.all(Array.from({ length: MAX_PAGES }, async () => open()));
@@ -74,7 +74,7 @@ test('a page over the limit of its session is a 429 until another page has ended
   expect(await again).toBe(200);
 });
 
-test('while a few sessions load all their pages, another session may load two', async () => {
+test('while a few sessions use up their limits, another session may still load two pages', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages: Promise<number>[] = [];
@@ -87,7 +87,7 @@ test('while a few sessions load all their pages, another session may load two', 
   expect(new Set(await Promise.all(pages))).toEqual(new Set([200]));
 });
 
-test('a page that its client does not read counts until the client disconnects', async () => {
+test('an unread page counts towards the limit until its client disconnects', async () => {
   const session = { id: 'a-session' } as Session;
   const app = express();
   app.get(
@@ -101,13 +101,13 @@ test('a page that its client does not read counts until the client disconnects',
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const leaveUnread = async () => {
+  const openUnread = async () => {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(socket, 'readable');
     return socket;
   };
-  const unread = await Promise.all(Array.from({ length: MAX_PAGES }, leaveUnread));
+  const unread = await Promise.all(Array.from({ length: MAX_PAGES }, openUnread));
   await request(server).get('/').expect(429);
   for (const socket of unread) socket.destroy();
   await eventually(async () => (await request(server).get('/')).status === 200);

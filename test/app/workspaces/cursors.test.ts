@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => own[Symbol.asyncDispose]());
 
-test('the cursors of a list have one key, its name another, and both expire with the session', async () => {
+test('the cursors and the name of a list have separate keys, and both expire with the session', async () => {
   await using app = await startWithService(redis, workspaces(137));
   await app.get('/workspaces?page=4', 200);
   const keys = (await redis.keys('*')).toSorted();
@@ -42,7 +42,7 @@ test('cursors that were moved to another list are not used', async () => {
   app.service.requests.length = 0;
   const page = await app.get('/workspaces?page=2', 200);
   expect(page.text).toContain('Workspaces 26–50');
-  expect(app.service.requests).toHaveLength(2); // from the first page on
+  expect(app.service.requests).toHaveLength(2); // starting at the first page
 });
 
 test('a list of one page needs no cursors', async () => {
@@ -51,7 +51,7 @@ test('a list of one page needs no cursors', async () => {
   expect((await app.get('/workspaces', 200)).text).toContain('Workspaces 1–3');
 });
 
-test('with Redis full, every page is still shown', async () => {
+test('while Redis is full, every page is still shown', async () => {
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await redis.config('SET', 'maxmemory', '1');
   await using app = await startWithService(redis, workspaces(137));
@@ -60,7 +60,7 @@ test('with Redis full, every page is still shown', async () => {
   expect(await redis.dbsize()).toBe(0);
 });
 
-test('while Redis is away, a later page is a 503 that keeps the session', async () => {
+test('while Redis is down, a later page gets a 503 that keeps the session', async () => {
   await using app = await startWithService(redis, workspaces(137));
   redis.disconnect();
   const url = '/workspaces?page=2';
@@ -71,7 +71,7 @@ test('while Redis is away, a later page is a 503 that keeps the session', async 
   expect(page.headers['set-cookie']).toBeUndefined();
 });
 
-test('a page is shown even where Redis goes away before its cursors are stored', async () => {
+test('a page is shown even if Redis goes down before its cursors are stored', async () => {
   const lines: string[] = [];
   const log = createLog('warn', { write: (line: string) => void lines.push(line) });
   await using app = await startWithService(
@@ -88,7 +88,7 @@ test('a page is shown even where Redis goes away before its cursors are stored',
   expect(lines).toEqual([expect.stringContaining('page cursors not stored')]);
 });
 
-test('an error page of the service stays the same where Redis goes away meanwhile', async () => {
+test('an error from the service is shown even if Redis goes down in the meantime', async () => {
   await using app = await startWithService(redis, workspaces(137), (_request, _socket, nth) => {
     if (nth < 2) return false;
     redis.disconnect();
@@ -111,7 +111,7 @@ test('a session keeps the cursors of its 32 most recently used lists, and other 
   const cursors = createTestCursors();
   await cursors.add({ ...list('/0'), sessionId: 'another' }, [startOf(2)]);
   for (let nth = 0; nth < 32; nth += 1) await cursors.add(list(`/${nth}`), [startOf(2)]);
-  await cursors.add(list('/0'), [startOf(3)]); // used again
+  await cursors.add(list('/0'), [startOf(3)]); // makes it recently used
   await cursors.add(list('/32'), [startOf(2)]);
   const isKnown = async (path: string) => (await cursors.nearest(list(path), 2)) !== null;
   expect(await isKnown('/1')).toBe(false);
@@ -120,7 +120,7 @@ test('a session keeps the cursors of its 32 most recently used lists, and other 
   expect(await redis.keys('test:cursors:*')).toHaveLength(32 + 1);
 });
 
-test('a list over its limit drops the cursors of the pages furthest away, before or behind', async () => {
+test('a list over its limit drops the cursors of the pages furthest away, in either direction', async () => {
   const cursors = createTestCursors();
   const nearest = async (page: number) => (await cursors.nearest(list('/'), page))?.page;
   for (let page = 2; page < 26; page += 1) await cursors.add(list('/'), [startOf(page, 'x'.repeat(8_000))]);
@@ -132,7 +132,7 @@ test('a list over its limit drops the cursors of the pages furthest away, before
   expect(await nearest(99)).toBe(13);
 });
 
-test('a cursor of the greatest length fits, although JSON and encryption lengthen it', async () => {
+test('a cursor of maximum length fits, even though JSON and encryption lengthen it', async () => {
   const cursors = createTestCursors();
   const longest = '\u0001'.repeat(8_192);
   for (const page of [9, 10, 11, 12]) await cursors.add(list('/'), [startOf(page, longest)]);

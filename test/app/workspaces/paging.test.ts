@@ -5,10 +5,10 @@ import { workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** A clock that stands still, so that seeking ends at its number of requests and not after ten seconds. */
-const TIMELESS = { now: () => 0 };
+/** A stopped clock. Seeking ends at the maximum number of requests rather than after ten seconds. */
+const STOPPED_CLOCK = { now: () => 0 };
 
-test('the URL without parameters shows the first 25 of 137 workspaces', async () => {
+test('the URL without parameters shows the first 25 workspaces', async () => {
   await using app = await start(workspaces(137));
   const page = await app.get('/workspaces', 200);
   expect(page.headers['content-type']).toMatch(/^text\/html/);
@@ -18,7 +18,7 @@ test('the URL without parameters shows the first 25 of 137 workspaces', async ()
   expect(page.text).not.toMatch(/rel="(first|prev)"/);
 });
 
-test('a middle page links to the first, the previous and the next one', async () => {
+test('a middle page links to the first, the previous and the next page', async () => {
   await using app = await start(workspaces(137));
   const page = await app.get('/workspaces?limit=25&page=3', 200);
   expect(namesIn(page.text).at(0)).toBe('Workspace 51');
@@ -33,7 +33,7 @@ test('a middle page links to the first, the previous and the next one', async ()
 test.each([
   ['99', '99'],
   ['99999999999999999999999', '1000000'],
-])('page %s of a list of six pages shows the last one', async (number, shown) => {
+])('page %s of a list with six pages shows the last page', async (number, shown) => {
   await using app = await start(workspaces(137));
   const page = await app.get(`/workspaces?page=${number}`, 200);
   expect(namesIn(page.text)).toHaveLength(12);
@@ -43,7 +43,7 @@ test.each([
   expect(page.text).not.toContain('rel="next"');
 });
 
-test('every request of a list sends the same limit, and each cursor as the service gave it', async () => {
+test('every request for a list has the same limit, and each cursor is sent unchanged', async () => {
   await using app = await start(workspaces(137));
   await app.get('/workspaces?limit=10&page=5', 200);
   expect(app.service.requests.map(({ limit }) => limit)).toEqual(['10', '10', '10', '10', '10']);
@@ -59,10 +59,10 @@ test('seeking starts at the nearest page whose cursor is known', async () => {
   expect(app.service.requests).toHaveLength(1);
   const later = await app.get('/workspaces?limit=10&page=8', 200);
   expect(later.text).toContain('Workspaces 71–80');
-  expect(app.service.requests).toHaveLength(1 + 4); // pages 5 to 8; page 4 gave the cursor of page 5
+  expect(app.service.requests).toHaveLength(1 + 4); // pages 5 to 8, because page 4 had the cursor of page 5
 });
 
-test('page sizes and sessions have cursors of their own', async () => {
+test('each page size and each session has separate cursors', async () => {
   await using app = await start(workspaces(137));
   const visit = async (session: string, url: string) => {
     const page = await app.get(url, 200, session);
@@ -86,10 +86,10 @@ test('after an expired cursor, all cursors of the list are dropped and seeking s
   expect(namesIn(page.text).at(0)).toBe('Workspace 51');
   app.service.requests.length = 0;
   await app.get('/workspaces?page=5', 200);
-  expect(app.service.requests).toHaveLength(2); // pages 4 and 5: the old cursor of page 5 is dropped as well
+  expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor of page 5 was dropped as well
 });
 
-test('after a refused stored cursor, seeking starts over at the first page once', async () => {
+test('if a stored cursor is refused, seeking restarts at the first page once', async () => {
   await using app = await start(
     workspaces(137),
     ({ next }) => next !== null && json(400, { code: 'NEXT_TOKEN_EXPIRED' }),
@@ -101,7 +101,7 @@ test('after a refused stored cursor, seeking starts over at the first page once'
   expect(app.service.requests.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
-test('a list whose cursors lead back to an earlier page is an error page', async () => {
+test('a list whose cursors lead back to an earlier page gets an error page', async () => {
   const cycle: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
   await using app = await start([], ({ next }) => json(200, { value: [1], next: cycle[next ?? ''] }));
   const page = await app.get('/workspaces?page=50', 502);
@@ -109,8 +109,8 @@ test('a list whose cursors lead back to an earlier page is an error page', async
   expect(app.service.requests).toHaveLength(3);
 });
 
-test('after 200 requests, the page reached is shown with a link that continues from there', async () => {
-  await using app = await start(workspaces(320), undefined, TIMELESS);
+test('after 200 requests, seeking shows the page that it reached and a link to continue', async () => {
+  await using app = await start(workspaces(320), undefined, STOPPED_CLOCK);
   const page = await app.get('/workspaces?limit=1&page=300', 200);
   expect(app.service.requests).toHaveLength(200);
   expect(namesIn(page.text)).toEqual(['Workspace 200']);
@@ -120,18 +120,18 @@ test('after 200 requests, the page reached is shown with a link that continues f
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
 
-test('a page that is more than 10,000 pages away has no link that continues', async () => {
+test('seeking offers no link to continue to a page more than 10,000 pages away', async () => {
   await using app = await start(
     [],
     ({ next }) => json(200, { value: [{}], next: `${Number(next ?? 0) + 1}` }),
-    TIMELESS,
+    STOPPED_CLOCK,
   );
   const page = await app.get('/workspaces?limit=1&page=99999999', 200);
   expect(page.text).toContain('is too far ahead to load in one step. This is page 200.');
   expect(page.text).not.toContain('Continue to');
 });
 
-test('after ten seconds, the page reached is shown', async () => {
+test('after ten seconds, seeking shows the page that it reached', async () => {
   let time = 0;
   await using app = await start(
     workspaces(137),
@@ -145,7 +145,7 @@ test('after ten seconds, the page reached is shown', async () => {
   expect(namesIn(page.text)).toEqual(['Workspace 3']);
 });
 
-test('at the rate limit of the service, the page reached is shown', async () => {
+test('at the rate limit of the service, seeking shows the page that it reached', async () => {
   await using app = await start(workspaces(137), (_request, _socket, nth) => nth >= 4 && json(429, {}));
   const page = await app.get('/workspaces?limit=10&page=9', 200);
   expect(page.text).toContain('This is page 3.');
@@ -164,7 +164,7 @@ test('cursors that were found before a failure are stored', async () => {
   expect(app.service.requests).toHaveLength(1);
 });
 
-test('items are numbered as received, even where the service sends fewer than requested', async () => {
+test('items are numbered correctly even if the service sends fewer than requested', async () => {
   const pages: Record<string, unknown> = {
     '': { value: [{ name: 'one' }], next: 'second' },
     second: { value: [{ name: 'two' }, { name: 'three' }] },
@@ -176,7 +176,7 @@ test('items are numbered as received, even where the service sends fewer than re
   expect(second.text).toContain('Workspaces 2–3');
 });
 
-test('an empty list says so, and has no links to other pages', async () => {
+test('the page of an empty list says that it is empty and has no links to other pages', async () => {
   await using app = await start([]);
   const page = await app.get('/workspaces', 200);
   expect(page.text).toContain('You have no workspaces yet.');

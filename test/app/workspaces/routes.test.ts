@@ -28,7 +28,7 @@ function respondingAt(
   };
 }
 
-/** A workspace `w1` with so many rooms, served page by page. */
+/** Serves a workspace `w1` with this many rooms, page by page. */
 function withRooms(count: number): Interceptor {
   const rooms = Array.from({ length: count }, (_, index) => ({ name: `Room ${index + 1}` }));
   return respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
@@ -39,7 +39,7 @@ function withRooms(count: number): Interceptor {
 }
 
 describe('inside a workspace', () => {
-  test('each kind of item has a tab, and the URL without a kind shows the first', async () => {
+  test('each kind of item has a tab, and the URL without a kind shows the first tab', async () => {
     testApp.intercept = withRooms(2);
     const page = await browser.open(`${testApp.origin}/workspaces/w1`);
     expect(page.status).toBe(200);
@@ -76,12 +76,12 @@ describe('inside a workspace', () => {
 
   test.each([
     ['responds 404', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
-    ['sends no JSON', (res) => res.end('<html>')],
-    ['sends another shape', (res) => sendJson(res, 200, { value: ['x'] })],
-    ['breaks off', (res) => res.destroy()],
+    ['sends invalid JSON', (res) => res.end('<html>')],
+    ['sends JSON of a different shape', (res) => sendJson(res, 200, { value: ['x'] })],
+    ['closes the connection', (res) => res.destroy()],
     ['never responds', () => {}],
   ] satisfies [string, (res: Parameters<Interceptor>[1]) => void][])(
-    'a service that %s for a single workspace leaves the list as it is',
+    'the list is shown even if the service %s for the details of the workspace',
     async (_what, respond) => {
       const single = respondingAt(`${WORKSPACES_PATH}/w1`, respond);
       const list = withRooms(2);
@@ -93,7 +93,7 @@ describe('inside a workspace', () => {
     },
   );
 
-  test('a search of items keeps the page, the size and the link back', async () => {
+  test('a search for items keeps the page, the page size and the link back', async () => {
     testApp.intercept = withRooms(230);
     const page = await browser.open(
       `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room%20199&back=page%3D3`,
@@ -108,7 +108,7 @@ describe('inside a workspace', () => {
     [404, 404, 'This list can’t be found'],
     [500, 502, 'This list can’t be loaded'],
     [429, 503, 'Too many requests just now'],
-  ])('an error page (the service responds %d) keeps the link back', async (sent, status, words) => {
+  ])('an error page keeps the link back (the service responds with a %d)', async (sent, status, words) => {
     testApp.intercept = respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, sent, {}));
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     expect(page.status).toBe(status);
@@ -127,7 +127,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces?limit=10&amp;page=3">');
   });
 
-  test('an error page of the list of workspaces has no link back', async () => {
+  test('an error page for the list of workspaces has no link back', async () => {
     testApp.intercept = respondingAt(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
     const page = await browser.open(`${testApp.origin}/workspaces?page=2`);
     expect(page.text).toContain('<h1>Your workspaces can’t be loaded</h1>');
@@ -140,7 +140,7 @@ describe('inside a workspace', () => {
     ['/workspaces/w1/ROOMS', 404],
     ['/workspaces/w1/rooms/more', 404],
     ['/workspaces/w1/', 200],
-  ])('only known kinds of item have a page: %s is a %d', async (path, status) => {
+  ])('only known kinds of item have a page (%s gets a %d)', async (path, status) => {
     testApp.intercept = withRooms(1);
     const page = await browser.open(testApp.origin + path);
     expect([page.status, testApp.serviceRequests.length > 0]).toEqual([status, status === 200]);
@@ -163,14 +163,11 @@ describe('inside a workspace', () => {
     '%EF%BC%852e%EF%BC%852e',
     '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
     'x'.repeat(257),
-  ])(
-    'an id that could lead elsewhere on the service is a 404 without an upstream request: %s',
-    async (id) => {
-      const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
-      expect(page.status).toBe(404);
-      expect(testApp.serviceRequests).toEqual([]);
-    },
-  );
+  ])('an id that could change the upstream path gets a 404 without an upstream request (%s)', async (id) => {
+    const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
+    expect(page.status).toBe(404);
+    expect(testApp.serviceRequests).toEqual([]);
+  });
 
   test('an id with special characters reaches the service as one path segment', async () => {
     const path = `${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`;
@@ -185,7 +182,7 @@ describe('inside a workspace', () => {
     '/workspaces/w1.csv',
     '/workspaces/w1.ndjson?limit=10',
     '/workspaces/w1.csv/rooms',
-  ])('a client without a session signs in and comes back to the same URL: %s', async (path) => {
+  ])('a client without a session is sent to sign-in and back to the same URL (%s)', async (path) => {
     const response = await fetch(testApp.origin + path, { redirect: 'manual' });
     expect(response.status).toBe(303);
     expect(response.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);

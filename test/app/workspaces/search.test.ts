@@ -7,7 +7,7 @@ import { workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-test('a search reads the whole list in the largest pages, and says so', async () => {
+test('a search reads the whole list in the largest pages, and shows this', async () => {
   await using app = await start(workspaces(250));
   const page = await app.get('/workspaces?find=workspace%20%2099', 200);
   expect(namesIn(page.text)).toEqual(['Workspace 99', 'Workspace 199']);
@@ -16,14 +16,14 @@ test('a search reads the whole list in the largest pages, and says so', async ()
   expect(app.service.requests.map(({ limit }) => limit)).toEqual(['100', '100', '100']);
 });
 
-test('a single match has the singular, and its link leads back to the search', async () => {
+test('a single match is counted in the singular, and its link leads back to the search', async () => {
   await using app = await start(workspaces(120));
   const page = await app.get('/workspaces?find=117', 200);
   expect(page.text).toContain('1 of 120 workspaces matches “117”');
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
 });
 
-test('a search keeps the page and size that it came from, and links back there', async () => {
+test('a search keeps the page and page size that it started from, and links back there', async () => {
   await using app = await start(workspaces(250));
   const kept = (page: string) =>
     [...page.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)">/g)].map(([, ...field]) =>
@@ -40,13 +40,13 @@ test('a search keeps the page and size that it came from, and links back there',
   expect(found.text).toContain('href="/workspaces/w1?back=find%3Dworkspace%26limit%3D10%26page%3D3"');
 });
 
-test('an empty search shows the page that it came from', async () => {
+test('an empty search shows the page that it started from', async () => {
   await using app = await start(workspaces(60));
   const page = await app.get('/workspaces?limit=10&page=3&find=+', 200);
   expect(namesIn(page.text).at(0)).toBe('Workspace 21');
 });
 
-test('of ten thousand matches, the page shows a thousand with their whole names', async () => {
+test('the page shows a thousand of ten thousand matches with their full names', async () => {
   const name = `Workspace 1 ${'n'.repeat(80)}`;
   const value = Array.from({ length: 10_000 }, () => ({ name }));
   await using app = await start([], () => json(200, { value }));
@@ -56,14 +56,14 @@ test('of ten thousand matches, the page shows a thousand with their whole names'
   expect(page.text).toContain('The first 1,000 matches are shown.');
 });
 
-test('a search without a match says which part of the list it covers', async () => {
+test('a search without a match shows which part of the list it covered', async () => {
   await using app = await start(workspaces(30));
   const page = await app.get('/workspaces?find=%3Cb%3Enone', 200);
   expect(page.text).toContain('No matches for “&lt;b&gt;none” in 30 workspaces.');
   expect(page.text).not.toContain('data-items');
 });
 
-test('a search ends with a hundred matches, and its continuation takes one request', async () => {
+test('a search stops after a hundred matches, and continuing it takes one request', async () => {
   await using app = await start(workspaces(450));
   const first = await app.get('/workspaces?find=workspace', 200);
   expect(namesIn(first.text)).toHaveLength(100);
@@ -75,7 +75,7 @@ test('a search ends with a hundred matches, and its continuation takes one reque
   expect(app.service.requests).toHaveLength(2);
 });
 
-test('after ten seconds, a search says which part it covers and links to its continuation', async () => {
+test('after ten seconds, a search shows which part it covered and a link to continue', async () => {
   let now = 0;
   await using app = await start(
     workspaces(1_000),
@@ -92,7 +92,7 @@ test('after ten seconds, a search says which part it covers and links to its con
   expect(further.text).toContain('No matches for “999” in workspaces 301–600.');
 });
 
-test('after an expired cursor, a search starts over and shows each match once', async () => {
+test('after an expired cursor, a search restarts and shows each match once', async () => {
   await using app = await start(workspaces(450));
   await app.get('/workspaces?find=workspace', 200);
   app.service.expireCursors();
@@ -101,7 +101,7 @@ test('after an expired cursor, a search starts over and shows each match once', 
   expect(namesIn(page.text).at(0)).toBe('Workspace 101');
 });
 
-test('a search past the end of a list says that no more workspaces match', async () => {
+test('a search past the end of a list shows that no more workspaces match', async () => {
   await using app = await start(workspaces(30));
   const page = await app.get('/workspaces?find=workspace&from=9', 200);
   expect(namesIn(page.text)).toEqual([]);
@@ -116,7 +116,7 @@ test.each([
   ['12 mar 2024', true],
   ['design absent', false],
   ['id', false],
-])('a search for “%s” matches what a row shows: %s', (words, matches) => {
+])('a search for “%s” matches the text that a row shows: %s', (words, matches) => {
   const row = toItemView({
     id: 'w1',
     name: 'Design Studio',

@@ -10,10 +10,10 @@ import { workspaces, type Interception } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** Headers have whole seconds. From here, rounding to the nearest second would end a pause too early. */
+/** Headers contain whole seconds. At this time, rounding to the nearest second would end a pause too early. */
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);
 
-/** The response to `GET /workspaces` in front of a service that responds like this. */
+/** Resolves with the response to `GET /workspaces` if the service responds like this. */
 async function responseWith(intercept: Interception, options: BrowserAppOptions = {}) {
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
@@ -30,12 +30,12 @@ function body(text: string | Buffer): Interception {
   return () => response(200, text, 'Content-Type: application/json');
 }
 
-/** The cause of a failure, which only the log shows. */
+/** Returns the cause of a failure. Only the log shows it. */
 function causeOf(failure: unknown): unknown {
   return failure instanceof Error && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
 
-/** A token provider that gives `first`, and `second` after a 401. It records the refused tokens. */
+/** Creates a token provider that returns `first`, and `second` after a 401. It records the refused tokens. */
 function scriptedTokens() {
   const refused: string[] = [];
   const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'> = {
@@ -58,7 +58,7 @@ test('an upstream request has Accept, the token and the request id', async () =>
   });
 });
 
-test('a refused token is refreshed once, and the request repeated', async () => {
+test('a refused token is refreshed once, and the request is repeated', async () => {
   const { tokens, refused } = scriptedTokens();
   const { page, requests } = await responseWith(
     ({ headers }) => headers['authorization'] !== 'Bearer second' && json(401, { code: 'TOKEN_EXPIRED' }),
@@ -69,7 +69,7 @@ test('a refused token is refreshed once, and the request repeated', async () => 
   expect(requests).toHaveLength(2);
 });
 
-test('a second 401 is an error page that keeps the session', async () => {
+test('a second 401 results in an error page that keeps the session', async () => {
   const { tokens, refused } = scriptedTokens();
   const { page, requests } = await responseWith(always(401), { tokens });
   expect(page.status).toBe(502);
@@ -80,7 +80,7 @@ test('a second 401 is an error page that keeps the session', async () => {
   expect(requests).toHaveLength(2);
 });
 
-test('a page does not wait longer than a second for a token that only its workspace needs', async () => {
+test('a page waits at most a second for a token that only the workspace details need', async () => {
   const tokens = {
     ...scriptedTokens().tokens,
     tokenAfterUnauthorized: async () => new Promise<never>(() => {}), // the token endpoint never responds
@@ -97,17 +97,17 @@ test.each([
   ['Retry-After as a date', [`Retry-After: ${new Date(NOON + 30_000).toUTCString()}`], '30', '30 seconds'],
   ['a date in the past', [`Retry-After: ${new Date(NOON - 30_000).toUTCString()}`], '1', 'a second'],
   ['x-ratelimit-reset', [`X-RateLimit-Reset: ${Math.floor(NOON / 1_000) + 240}`], '240', '4 minutes'],
-  ['neither', [], '1', 'a second'],
-  ['nonsense', ['Retry-After: soon', 'X-RateLimit-Reset: 1e400'], '1', 'a second'],
-  ['a year', ['Retry-After: 31536000'], '3600', '60 minutes'],
-])('a rate limit with %s says how long to wait', async (_name, fields, seconds, words) => {
+  ['neither header', [], '1', 'a second'],
+  ['invalid headers', ['Retry-After: soon', 'X-RateLimit-Reset: 1e400'], '1', 'a second'],
+  ['a Retry-After of a year', ['Retry-After: 31536000'], '3600', '60 minutes'],
+])('a rate limit with %s shows how long to wait', async (_name, fields, seconds, words) => {
   const { page } = await responseWith(always(429, ...fields), { now: () => NOON });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe(seconds);
   expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
 });
 
-test('any other status is a 502 page in plain words, and the log has the status', async () => {
+test('any other status results in a 502 page without the status, which is logged', async () => {
   const { page, failures } = await responseWith(always(500));
   expect(page.status).toBe(502);
   expect(page.text).toContain('You are still signed in. Try again in a few minutes.');
@@ -116,26 +116,26 @@ test('any other status is a 502 page in plain words, and the log has the status'
 });
 
 test.each([
-  ['no JSON', '<html>'],
-  ['cut JSON', '{"value":['],
+  ['invalid JSON', '<html>'],
+  ['truncated JSON', '{"value":['],
   ['an array', '[]'],
   ['null', 'null'],
   ['no value', '{"items":[]}'],
-  ['a value that is no array', '{"value":{"0":"a"}}'],
-  ['more items than any page has', JSON.stringify({ value: Array.from({ length: 10_001 }, () => 0) })],
+  ['a value that is not an array', '{"value":{"0":"a"}}'],
+  ['too many items for a page', JSON.stringify({ value: Array.from({ length: 10_001 }, () => 0) })],
   ['a next that is a number', '{"value":[],"next":2}'],
   ['an empty next', '{"value":[],"next":""}'],
-  ['a next that fits into no URL', JSON.stringify({ value: [], next: 'x'.repeat(8_193) })],
-  ['a next that is half a character', '{"value":[],"next":"\\ud800"}'],
-  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00])],
-])('a response with %s is a 502 page', async (_name, text) => {
+  ['a next that is too long for a URL', JSON.stringify({ value: [], next: 'x'.repeat(8_193) })],
+  ['a next with a lone surrogate', '{"value":[],"next":"\\ud800"}'],
+  ['invalid UTF-8', Buffer.from([0xff, 0xfe, 0x00])],
+])('a response with %s results in a 502 page', async (_name, text) => {
   const { page, failures } = await responseWith(body(text));
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service sent an unexpected response');
   expect(causeOf(failures[0])).toMatch(/^the response is no (JSON|page of a list)$/);
 });
 
-test('a response over 10 MiB is a 502 page', async () => {
+test('a response over 10 MiB results in a 502 page', async () => {
   const { page, failures } = await responseWith(
     body(JSON.stringify({ value: ['x'.repeat(10 * 1024 * 1024)] })),
   );
@@ -164,7 +164,7 @@ test.each([
     },
   ],
 ] satisfies [string, number, string, Interception][])(
-  '%s is a %d page after one upstream request',
+  '%s results in a %d page after one upstream request',
   async (_what, status, words, intercept) => {
     const { page, requests } = await responseWith(intercept, { timeoutSeconds: 1 });
     expect(page.status).toBe(status);
@@ -175,22 +175,25 @@ test.each([
 
 test.each([
   ['a service that does not respond', () => null],
-  ['a response that falls silent', () => BEGUN],
+  ['a response that stalls', () => BEGUN],
   [
-    'a response that comes a byte at a time',
+    'a response that arrives byte by byte',
     (_request, socket) => {
       const drip = setInterval(() => socket.write(' '), 10);
       socket.once('close', () => clearInterval(drip));
       return BEGUN;
     },
   ],
-] satisfies [string, Interception][])('%s is a 504 page after the timeout', async (_what, intercept) => {
-  const { page } = await responseWith(intercept, { timeoutSeconds: 0.1 });
-  expect(page.status).toBe(504);
-  expect(page.text).toContain('The service is taking too long');
-});
+] satisfies [string, Interception][])(
+  '%s results in a 504 page after the timeout',
+  async (_what, intercept) => {
+    const { page } = await responseWith(intercept, { timeoutSeconds: 0.1 });
+    expect(page.status).toBe(504);
+    expect(page.text).toContain('The service is taking too long');
+  },
+);
 
-test('a service that refuses connections is a 502 page', async () => {
+test('a service that refuses connections results in a 502 page', async () => {
   await using app = await start([], undefined, { serviceOrigin: `http://127.0.0.1:${await freePort()}` });
   const page = await app.get('/workspaces?page=2', 502);
   expect(page.text).toContain('The service can’t be reached');
@@ -198,7 +201,7 @@ test('a service that refuses connections is a 502 page', async () => {
   expect(page.text).toContain('href="/workspaces?page=2">Try again</a>');
 });
 
-test('a client that disconnects aborts the upstream request without a failure', async () => {
+test('a client that disconnects aborts the upstream request without causing a failure', async () => {
   const client = new AbortController();
   const sockets = new EventEmitter();
   const closed = once(sockets, 'close');

@@ -5,18 +5,18 @@ interface ServiceRequest {
   readonly limit: string | null;
   readonly next: string | null;
   readonly target: string;
-  /** By their names in lower case. */
+  /** The header fields by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Responds in the service's place: with bytes, or over the socket where it returns null. After false, the list responds. */
+/** Responds in place of the service with bytes, or over the socket if it returns null. After false, the list responds. */
 export type Interception = (
   request: ServiceRequest,
   socket: Socket,
   nth: number,
 ) => string | Buffer | null | false;
 
-/** A service with one list that follows section 4.5 of the service interface to the letter. */
+/** Starts a service with one list that strictly follows section 4.5 of the service interface. */
 export async function startSmallService(items: readonly unknown[], intercept: Interception = () => false) {
   const requests: ServiceRequest[] = [];
   const cursors: string[] = [];
@@ -35,7 +35,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
     });
   };
 
-  /** Each cursor is full of characters that a URL must encode. */
+  /** Creates a cursor with many characters that a URL must encode. */
   const toCursor = (page: { limit: string; offset: number }) => {
     const cursor = `#${cursors.length}+a/b= c&d%25é?${page.offset}`;
     offsets.set(cursor, page);
@@ -46,7 +46,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
   const service = await startRawService();
   service.answer = ({ start, fields }, socket) => {
     const target = start.split(' ')[1] ?? '';
-    // Takes a plus sign for a plus sign, as strict servers do.
+    // Keeps plus signs, like strict servers.
     const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));
     const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
     const request = { limit: query.get('limit'), next: query.get('next'), target, headers };
@@ -59,13 +59,13 @@ export async function startSmallService(items: readonly unknown[], intercept: In
     requests,
     /** The cursors sent so far. */
     cursors,
-    /** Refuses all of these cursors with a 400. */
+    /** Makes the service refuse all of these cursors with a 400. */
     expireCursors: () => offsets.clear(),
     [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
   };
 }
 
-/** Workspaces named `Workspace 1` and up. */
+/** Returns workspaces named `Workspace 1`, `Workspace 2` and so on. */
 export function workspaces(count: number): { readonly id: string; readonly name: string }[] {
   return Array.from({ length: count }, (_, index) => ({
     id: `w${index + 1}`,

@@ -31,7 +31,7 @@ afterEach(() => {
 
 const EXPIRED = { expiresAt: 0 };
 
-/** A service that accepts one token, and issues a new one at each refresh. Where it grants null, it breaks the connection. */
+/** A service that accepts one token and issues a new one at each refresh. If `grants` returns null, it closes the connection. */
 function service({
   accepts = 'refreshed-1',
   grants = (count: number): object | null => ({ access_token: `refreshed-${count}`, expires_in: 900 }),
@@ -48,7 +48,7 @@ function service({
   };
 }
 
-/** A token endpoint that responds once `respond()` runs. Other requests get back their Authorization header. */
+/** Makes the token endpoint wait for `respond()`. Other requests get back their Authorization header. */
 function holdRefresh(accessToken: string): { requested: Promise<void>; respond: () => void } {
   const held = { respond: () => {} };
   const requested = new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ const readSession = async (id: string): Promise<Session> => {
 const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.session.record.grant;
 
 describe('an expired token', () => {
-  test('is refreshed with a new refresh token where the service rotates them', async () => {
+  test('is refreshed together with its refresh token if the service rotates refresh tokens', async () => {
     testApp.intercept = service({
       grants: () => ({ access_token: 'refreshed-1', refresh_token: 'rotated' }),
     });
@@ -80,7 +80,7 @@ describe('an expired token', () => {
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
   });
 
-  test('that the service issues again with a longer lifetime is refreshed once by two processes at once', async () => {
+  test('that the service reissues with a longer lifetime is refreshed only once by two concurrent processes', async () => {
     const grants = (count: number) => ({ access_token: 'the-same', refresh_token: `refresh-${count}` });
     testApp.intercept = service({ accepts: 'the-same', grants });
     const { id } = await testApp.createSession({ ...EXPIRED, accessToken: 'the-same' });
@@ -112,7 +112,7 @@ describe('an expiring token', () => {
     const fresh = await testApp.createSession(inSeconds(50));
     const expiring = await testApp.createSession(inSeconds(15));
     await get(fresh.cookie).expect(200);
-    // A refresh of the first session would have started before that of the second, which has ended then.
+    // A refresh of the first session would have started before the refresh of the second session, which is complete below.
     await get(expiring.cookie).expect(200);
     await eventually(async () => (await grantOf(expiring.id))?.accessToken === 'refreshed-1');
     expect((await grantOf(fresh.id))?.accessToken).toBe('a-living-token');
@@ -121,7 +121,7 @@ describe('an expiring token', () => {
 });
 
 describe('a token that the service refuses', () => {
-  test('just after it was refreshed before the request is not refreshed: the 401 is passed on', async () => {
+  test('directly after a refresh is not refreshed again, and the 401 is forwarded', async () => {
     testApp.intercept = service({ accepts: 'refreshed-2' });
     const { cookie } = await testApp.createSession(EXPIRED);
     await get(cookie).expect(401, 'go away');
@@ -129,9 +129,9 @@ describe('a token that the service refuses', () => {
   });
 
   test.each([
-    ['younger than 30 seconds is not refreshed', 29_000, 401, 0],
-    ['younger than 30 seconds by the clock of another process is not refreshed', -29_000, 401, 0],
-    ['30 seconds old is refreshed', 30_000, 200, 1],
+    ['when it is younger than 30 seconds is not refreshed', 29_000, 401, 0],
+    ['when it is younger than 30 seconds by the clock of another process is not refreshed', -29_000, 401, 0],
+    ['when it is 30 seconds old is refreshed', 30_000, 200, 1],
   ])('%s', async (_what, ageMs, status, refreshes) => {
     testApp.intercept = service();
     const { id, cookie } = await testApp.createSession();
@@ -141,7 +141,7 @@ describe('a token that the service refuses', () => {
     expect(tokenRequests(testApp)).toHaveLength(refreshes);
   });
 
-  test('at an endpoint that always responds 401 costs one refresh in 30 seconds', async () => {
+  test('at an endpoint that always responds with a 401 causes at most one refresh every 30 seconds', async () => {
     testApp.intercept = service({ accepts: 'none' });
     const { cookie } = await testApp.createSession();
     for (let at = 0; at < 9; at += 1) {
@@ -152,7 +152,7 @@ describe('a token that the service refuses', () => {
     expect(tokenRequests(testApp)).toHaveLength(2);
   });
 
-  test('leads to 503 where it can’t be refreshed, though it has not expired', async () => {
+  test('causes a 503 if it cannot be refreshed, even though it has not expired', async () => {
     testApp.intercept = service({ grants: () => null });
     const { id, cookie } = await testApp.createSession();
     expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
@@ -163,7 +163,7 @@ describe('a token that the service refuses', () => {
 describe('a token response with', () => {
   test.each([
     ['another OAuth error', { error: 'invalid_client' }],
-    ['a token that is no header value', { access_token: 'a\r\nb' }],
+    ['a token that is not a valid header value', { access_token: 'a\r\nb' }],
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
   ])('%s keeps the session', async (_what, response) => {
     testApp.intercept = service({ grants: () => response });
@@ -176,7 +176,7 @@ describe('a token response with', () => {
 });
 
 describe('a refresh', () => {
-  test('is finished by a process that shuts down, which starts no other', async () => {
+  test('is finished by a process that shuts down, but the process starts no other refresh', async () => {
     await using ending = await startServices();
     const refresh = holdRefresh('refreshed-1');
     const { id } = await testApp.createSession(EXPIRED);
@@ -192,23 +192,23 @@ describe('a refresh', () => {
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
-  test('is not aborted by a client that disconnects, whose request is not sent', async () => {
+  test('continues if its client disconnects, but the request is not forwarded', async () => {
     testApp.logged.length = 0;
     const refresh = holdRefresh('refreshed-1');
     const { id, cookie } = await testApp.createSession(EXPIRED);
-    const leaving = new AbortController();
-    const aborted = fetch(testApp.origin + PATH, { headers: { cookie }, signal: leaving.signal });
+    const disconnecting = new AbortController();
+    const aborted = fetch(testApp.origin + PATH, { headers: { cookie }, signal: disconnecting.signal });
     await refresh.requested;
-    leaving.abort();
+    disconnecting.abort();
     await expect(aborted).rejects.toThrow('aborted');
     await eventually(async () => testApp.logged.some((line) => line.includes('"cutOff":true')));
     refresh.respond();
     await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
-    await get(cookie).expect(200, 'Bearer refreshed-1'); // by now the aborted request would have been sent
+    await get(cookie).expect(200, 'Bearer refreshed-1'); // the aborted request would have been forwarded by now
     expect(testApp.serviceRequests).toHaveLength(2);
   });
 
-  test('stores its grant in a session that was encrypted again meanwhile', async () => {
+  test('stores its grant in a session that was re-encrypted in the meantime', async () => {
     const refresh = holdRefresh('refreshed-1');
     const { id } = await testApp.createSession(EXPIRED);
     const session = await readSession(id);
@@ -221,7 +221,7 @@ describe('a refresh', () => {
   });
 });
 
-/** A token provider whose held locks the test changes. */
+/** Creates a token provider that gets changed locks. */
 function providerWith(change: (lock: HeldLock) => HeldLock) {
   const { config, services } = testApp;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
@@ -239,7 +239,7 @@ function providerWith(change: (lock: HeldLock) => HeldLock) {
 test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
   ['was lost before the journal entry', { setIfHeld: async () => false }],
-])('a refresh whose lock %s sends no token request before it holds a fresh one', async (_state, lost) => {
+])('a refresh whose lock %s sends no token request until it holds a fresh lock', async (_state, lost) => {
   testApp.intercept = service();
   const { id } = await testApp.createSession(EXPIRED);
   let acquired = 0;
@@ -253,7 +253,7 @@ test.each<[string, Partial<HeldLock>]>([
 });
 
 test.each([
-  ['failed refresh keeps its lock for a moment', null, 'coolDown'],
+  ['failed refresh keeps its lock for a cool-down time', null, 'coolDown'],
   ['successful refresh releases its lock', { access_token: 'refreshed-1' }, 'release'],
 ])('a %s', async (_what, granted, expected) => {
   const finished: string[] = [];
@@ -268,12 +268,12 @@ test.each([
   }));
   testApp.intercept = service({ grants: () => granted });
   const { id } = await testApp.createSession(EXPIRED);
-  await tokens.accessToken(await readSession(id)).catch(() => {}); // the lock is judged
+  await tokens.accessToken(await readSession(id)).catch(() => {}); // only the lock matters here
   await eventually(async () => finished.length > 0);
   expect(finished).toEqual([expected]);
 });
 
-test('of a hundred sessions whose tokens have expired, a process refreshes at most 32 at a time', async () => {
+test('a process refreshes at most 32 expired tokens at a time', async () => {
   let most = 0;
   const held: (() => void)[] = [];
   testApp.intercept = (req, res) => {
@@ -285,10 +285,10 @@ test('of a hundred sessions whose tokens have expired, a process refreshes at mo
   const sessions = await Promise.all(Array.from({ length: 100 }, async () => testApp.createSession(EXPIRED)));
   let served = 0;
   const clients = sessions.map(async ({ cookie }) => {
-    await eventually(async () => (await get(cookie)).status === 200); // a busy machine may have no slot in time
+    await eventually(async () => (await get(cookie)).status === 200); // on a busy machine, a request may get no slot in time
     served += 1;
   });
-  // All hold their locks: those that send no token request wait for a slot.
+  // Every session holds its lock. Sessions without a token request are waiting for a slot.
   const locks = sessions.map(({ id }) => keyBesideSession('cloakroom:', 'refresh-lock', id));
   await eventually(async () => held.length >= 32 && (await testApp.redis.exists(...locks)) === locks.length);
   await eventually(async () => {

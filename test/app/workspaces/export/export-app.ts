@@ -12,11 +12,11 @@ import { startSmallService, type Interception } from '../small-service.ts';
 interface ExportResponse {
   readonly status: number;
   readonly head: RawMessage;
-  /** Null where the last chunk is missing: the response was cut off. */
+  /** Null if the response was cut off before the last chunk. */
   readonly body: string | null;
 }
 
-/** Cloakroom in front of a small service, with a session for each test. `env` adds to Cloakroom's variables. */
+/** Starts Cloakroom in front of a small service, with a session for each test. `env` adds environment variables. */
 export async function startExportApp(env: Readonly<Record<string, string>> = {}) {
   const items: unknown[] = [];
   const pauses: number[] = [];
@@ -24,9 +24,9 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   let openResponses = 0;
   const passTime: Wait = async (ms) => testApp.advance(ms);
   const mutable = {
-    /** Responds in the service's place. */
+    /** Responds in place of the service. */
     intercept: (() => false) as Interception,
-    /** Passes the pauses of an export: by default, it only moves the clock. */
+    /** Handles the pauses of an export. By default, it only advances the clock. */
     wait: passTime,
   };
   const service = await startSmallService(items, (request, socket, nth) => {
@@ -46,7 +46,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const toRequest = (path: string, cookie: string, fields: readonly string[] = []) =>
     Buffer.from([`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, ...fields, '', ''].join('\r\n'));
 
-  /** Resolves once every response has ended, also of disconnected clients, and the service has its requests. */
+  /** Resolves once every response has ended, including those to disconnected clients, and the service has its requests. */
   const idle = async () => {
     await eventually(async () => openResponses === 0);
     await eventLoopTurns(20);
@@ -55,11 +55,11 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   return Object.assign(mutable, {
     testApp,
     service,
-    /** The list of the service. A test may change it at any time. */
+    /** The items that the service lists. A test may change them at any time. */
     items,
     /** The pauses so far, in ms. */
     pauses,
-    /** Number of token requests. They give out `token-1`, `token-2` and so on. */
+    /** Returns the number of token requests. They issue `token-1`, `token-2` and so on. */
     refreshes: () => refreshes,
     idle,
 
@@ -73,7 +73,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       return (await testApp.createSession()).cookie;
     },
 
-    /** Reads a response to its end, whether or not it is complete. */
+    /** Reads a response until it ends or is cut off. */
     async get(path: string, cookie: string, fields: readonly string[] = []): Promise<ExportResponse> {
       const request = toRequest(path, cookie, ['Connection: close', ...fields]);
       const head = readMessage(await exchangeBytes(testApp.config.port, request));
@@ -97,12 +97,12 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   });
 }
 
-/** A field of a response's head. */
+/** Returns a header field of a response. */
 export function fieldOf({ head }: ExportResponse, name: string): string | undefined {
   return valuesOf(head, name)[0];
 }
 
-/** What an NDJSON export of these items is. */
+/** Returns the NDJSON export of these items. */
 export function toLines(items: readonly unknown[]): string {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }

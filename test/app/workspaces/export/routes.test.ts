@@ -13,7 +13,7 @@ const exporter = useFixture(async () => {
 
 const today = () => new Date(exporter.testApp.services.now()).toISOString().slice(0, 10);
 
-test('NDJSON has all pages in order, one item a line, from the largest pages', async () => {
+test('NDJSON has the items of all pages in order, one per line, and requests the largest pages', async () => {
   const items = workspaces(537);
   const { status, body } = await exporter.get('/workspaces.ndjson', await exporter.begin(items));
   expect([status, body]).toEqual([200, toLines(items)]);
@@ -22,7 +22,7 @@ test('NDJSON has all pages in order, one item a line, from the largest pages', a
   expect(requests.map(({ next }) => next)).toEqual([null, ...cursors]);
 });
 
-test('CSV has all pages in order, one item a row', async () => {
+test('CSV has the items of all pages in order, one per row', async () => {
   const items = workspaces(537);
   const { body } = await exporter.get('/workspaces.csv', await exporter.begin(items));
   expect(parse(body ?? '', { columns: true, record_delimiter: '\r\n' })).toEqual(items);
@@ -31,20 +31,23 @@ test('CSV has all pages in order, one item a row', async () => {
 test.each([
   ['csv', 'text/csv; charset=utf-8; header=present'],
   ['ndjson', 'application/x-ndjson'],
-])('a %s is an attachment of unknown length, and is never cached or sniffed', async (extension, type) => {
-  const result = await exporter.get(`/workspaces.${extension}`, await exporter.begin(workspaces(1)));
-  expect(fieldOf(result, 'content-type')).toBe(type);
-  expect(fieldOf(result, 'content-disposition')).toBe(
-    `attachment; filename="workspaces-${today()}.${extension}"`,
-  );
-  expect(fieldOf(result, 'transfer-encoding')).toBe('chunked');
-  expect(fieldOf(result, 'content-length')).toBeUndefined();
-  expect(fieldOf(result, 'cache-control')).toBe('no-store');
-  expect(fieldOf(result, 'x-content-type-options')).toBe('nosniff');
-  expect(fieldOf(result, 'x-request-id')).toBeDefined();
-});
+])(
+  'a %s export is an attachment of unknown length, and is never cached or sniffed',
+  async (extension, type) => {
+    const result = await exporter.get(`/workspaces.${extension}`, await exporter.begin(workspaces(1)));
+    expect(fieldOf(result, 'content-type')).toBe(type);
+    expect(fieldOf(result, 'content-disposition')).toBe(
+      `attachment; filename="workspaces-${today()}.${extension}"`,
+    );
+    expect(fieldOf(result, 'transfer-encoding')).toBe('chunked');
+    expect(fieldOf(result, 'content-length')).toBeUndefined();
+    expect(fieldOf(result, 'cache-control')).toBe('no-store');
+    expect(fieldOf(result, 'x-content-type-options')).toBe('nosniff');
+    expect(fieldOf(result, 'x-request-id')).toBeDefined();
+  },
+);
 
-test('an export of items is named after their kind and workspace', async () => {
+test('the file name of an export contains the kind of item and the workspace', async () => {
   const cookie = await exporter.begin([{ id: 7, name: 'Room' }]);
   const result = await exporter.get('/workspaces/workspace1234.16%C3%BC%22x/whiteboards.csv', cookie);
   expect(result.body).toBe('id,name\r\n7,Room\r\n');
@@ -62,19 +65,19 @@ test.each([
   '/workspaces/a%2Fb/rooms.csv',
   '/workspaces/..%2Fsecrets/rooms.csv',
   '/workspaces/%3Bx/rooms.ndjson',
-])('%s is no export', async (path) => {
+])('%s is not an export', async (path) => {
   const { status } = await exporter.get(path, await exporter.begin([]));
   expect(status).toBe(404);
   expect(exporter.service.requests).toEqual([]);
 });
 
-test('an export of an empty list is an empty NDJSON and a CSV with a header row', async () => {
+test('an empty list is exported as an empty NDJSON file or as a CSV file with only a header row', async () => {
   const cookie = await exporter.begin([]);
   expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe('');
   expect((await exporter.get('/workspaces.csv', cookie)).body).toBe('id,name\r\n');
 });
 
-test('the response to HEAD has the head of GET, without a request to the service', async () => {
+test('a HEAD request gets the headers of GET without an upstream request', async () => {
   const cookie = await exporter.begin(workspaces(5));
   const result = await fetch(`${exporter.testApp.origin}/workspaces.csv`, {
     method: 'HEAD',
@@ -91,14 +94,14 @@ test.each([
   ['/workspaces.ndjson', '/workspaces'],
   ['/workspaces/w1/rooms.csv', '/workspaces/w1/rooms'],
   ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
-])('a client without a session signs in and comes back to the list of %s', async (path, list) => {
+])('a client without a session for %s is sent to sign-in and back to the list', async (path, list) => {
   await exporter.begin([]);
   const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
   expect(result.status).toBe(303);
   expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
 });
 
-test('a client whose session has ended signs in and comes back to the list', async () => {
+test('a client whose session has ended is sent to sign-in and back to the list', async () => {
   await exporter.begin([], () => json(400, { error: 'invalid_grant' }));
   const { cookie } = await exporter.testApp.createSession({ expiresAt: 0 });
   const result = await exporter.get('/workspaces/w1/rooms.csv', cookie);
@@ -113,13 +116,13 @@ describe('an export keeps', () => {
 
   test.each([
     [
-      'large numbers, repeated names, escapes and blanks',
+      'large numbers, repeated names, escapes and spaces',
       'ndjson',
       String.raw`{"value":[0], "val\u0075e" : [ ${ITEM} , "text",null , 2.0]}`,
       `${ITEM}\n"text"\nnull\n2.0\n`,
     ],
     [
-      'an item on one line that the service sent on several',
+      'an item on one line even if the service sent it on several',
       'ndjson',
       JSON.stringify({ value: LINES }, null, 2),
       `${ON_ONE_LINE.join('\n')}\n`,
@@ -143,7 +146,7 @@ describe('a failure of the first page', () => {
     [404, 404, 'This list can’t be found'],
     [500, 502, 'This list can’t be loaded'],
     [400, 502, 'This list can’t be loaded'],
-  ])('is an error page (the service responds %i)', async (given, status, words) => {
+  ])('results in an error page (the service responds with a %i)', async (given, status, words) => {
     const cookie = await exporter.begin([], () => json(given, {}));
     const result = await exporter.get('/workspaces.csv', cookie);
     expect(result.status).toBe(status);
@@ -153,21 +156,21 @@ describe('a failure of the first page', () => {
     expect(exporter.service.requests).toHaveLength(1);
   });
 
-  test('offers to sign in again, and links back to the list, where new access may help', async () => {
+  test('offers to sign in again and links back to the list if new access could help', async () => {
     const cookie = await exporter.begin([], () => json(403, {}));
     const { body } = await exporter.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
     expect(body).toMatch(/<a href="\/workspaces\/w1\/rooms">.*Back to the list/);
   });
 
-  test('is a problem for a client that prefers JSON', async () => {
+  test('results in a problem for a client that prefers JSON', async () => {
     const cookie = await exporter.begin([], () => response(429, '', 'Retry-After: 7'));
     const result = await exporter.get('/workspaces.ndjson', cookie, ['Accept: application/json']);
     expect(fieldOf(result, 'retry-after')).toBe('7');
     expect(JSON.parse(result.body ?? '')).toMatchObject({ status: 503, code: 'service_rate_limited' });
   });
 
-  test('is an error page for a list that fits into NDJSON, but not into a table', async () => {
+  test('results in an error page if the list fits into NDJSON but not into a table', async () => {
     const cookie = await exporter.begin([{ id: 1 }, 'text']);
     const result = await exporter.get('/workspaces.csv', cookie);
     expect(result.status).toBe(502);
@@ -176,7 +179,7 @@ describe('a failure of the first page', () => {
   });
 });
 
-test('a third export of a session is a 429 until another one has ended', async () => {
+test('a third export of a session gets a 429 until another export has ended', async () => {
   const release: (() => void)[] = [];
   const cookie = await exporter.begin(workspaces(150), ({ next }, socket) => {
     if (next === null) return false;

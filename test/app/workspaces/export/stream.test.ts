@@ -9,13 +9,13 @@ import { workspaces, type Interception } from '../small-service.ts';
 import { startExportApp, toLines } from './export-app.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 
-// Failures after the first page, when the head of the response is sent.
+// These tests fail after the first page, when the response head has been sent.
 
 const exporter = useFixture(async () => startExportApp());
 
 const ITEMS = workspaces(537);
 
-/** Responds to the n-th request of a list, counted from 1. */
+/** Responds to the n-th request for a list, counted from 1. */
 function onRequest(nth: number, respond: Interception): Interception {
   let requests = 0;
   return (request, socket) => {
@@ -32,7 +32,7 @@ interface CutLine {
   readonly err: { readonly cause?: { readonly message: string } };
 }
 
-/** The log lines of exports that were cut off. */
+/** Returns the log lines of exports that were cut off. */
 function cuts(): CutLine[] {
   const lines = exporter.testApp.logged.filter((line) => line.includes('"export cut off"'));
   return lines.map((line) => JSON.parse(line) as CutLine);
@@ -52,7 +52,7 @@ async function expectComplete(cookie: string, items: readonly unknown[] = ITEMS)
   expect(cuts()).toEqual([]);
 }
 
-/** Lets all cursors expire before the fourth request. */
+/** Makes all cursors expire before the fourth request. */
 function expireCursors(change = () => {}): Interception {
   return onRequest(4, () => {
     change();
@@ -62,7 +62,7 @@ function expireCursors(change = () => {}): Interception {
 }
 
 describe('an export continues', () => {
-  test('after a pause that the service asks for', async () => {
+  test('after a pause that the service requests', async () => {
     const pause = onRequest(3, () => response(429, '', 'Retry-After: 20'));
     await expectComplete(await exporter.begin(ITEMS, pause));
     expect(exporter.pauses).toEqual([20_000]);
@@ -77,7 +77,7 @@ describe('an export continues', () => {
         return false;
       }
       if (headers['authorization'] !== `Bearer ${accepted}`) return json(401, { code: 'TOKEN_EXPIRED' });
-      // The service refuses this token for the next page. A younger token would not be refreshed after that.
+      // The service refuses this token for the next page. A token younger than 30 s would not be refreshed.
       accepted = 'the next one';
       exporter.testApp.advance(31_000);
       return false;
@@ -86,15 +86,15 @@ describe('an export continues', () => {
     expect(exporter.refreshes()).toBe(5);
   });
 
-  test('after an expired cursor, without the items that were sent', async () => {
+  test('after an expired cursor, without repeating items', async () => {
     await expectComplete(await exporter.begin(ITEMS, expireCursors()));
     expect(exporter.service.requests).toHaveLength(4 + 6);
   });
 
-  test('after cursors that expire again and again, while each pass finds a new item', async () => {
+  test('after cursors that expire repeatedly, as long as each pass finds a new item', async () => {
     const expired = new Set<string>();
     const cookie = await exporter.begin(ITEMS, ({ next }) => {
-      // The first request for each page but the first is refused.
+      // The first request for each page is refused, except for the first page.
       const offset = next?.split('?')[1];
       if (offset === undefined || expired.has(offset)) return false;
       expired.add(offset);
@@ -104,7 +104,7 @@ describe('an export continues', () => {
     expect(expired.size).toBe(5);
   });
 
-  test('after the service cuts its pages differently in the second pass', async () => {
+  test('after the service divides the list into different pages in the second pass', async () => {
     const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
     const firstPass = [toPage(0, 100, 'a'), toPage(100, 130, 'b'), null];
     const pages = [...firstPass, toPage(0, 120, 'c'), toPage(120, 200, 'd'), toPage(200, 210)];
@@ -115,7 +115,7 @@ describe('an export continues', () => {
     await expectComplete(cookie, ITEMS.slice(0, 210));
   });
 
-  test('past items that have changed but kept their id, and items without an id', async () => {
+  test('past items without an id and changed items with the same id', async () => {
     const rest = [...Array.from({ length: 60 }, (_, n) => ({ text: n })), 'a', null, ...ITEMS.slice(0, 100)];
     const items = [...ITEMS.slice(0, 150), ...rest];
     const change = () => (exporter.items[0] = { id: 'w1', name: 'Another name' });
@@ -127,11 +127,11 @@ describe('an export is cut off', () => {
   test.each([
     ['an item is missing', () => exporter.items.splice(5, 1)],
     ['an item is new', () => exporter.items.unshift({ id: 'w0', name: 'New' })],
-    ['two items have changed places', () => exporter.items.splice(0, 2, ITEMS[1], ITEMS[0])],
-    ['an id has another type', () => exporter.items.splice(0, 1, { id: 1 })],
-    ['the list has become short', () => exporter.items.splice(150)],
+    ['two items have swapped places', () => exporter.items.splice(0, 2, ITEMS[1], ITEMS[0])],
+    ['an id has a different type', () => exporter.items.splice(0, 1, { id: 1 })],
+    ['the list has become shorter', () => exporter.items.splice(150)],
     ['no item is left', () => exporter.items.splice(0)],
-  ])('when a cursor has expired and the list has changed: %s', async (_what, change) => {
+  ])('when a cursor has expired and the list has changed (%s)', async (_what, change) => {
     const cookie = await exporter.begin(ITEMS, expireCursors(change));
     const why = 'the list has changed since its first pages were sent';
     await expectCutOff(cookie, 'service_response_unreadable', why);
@@ -145,11 +145,11 @@ describe('an export is cut off', () => {
     );
     const why = 'the cursors of the list expire before the list ends';
     await expectCutOff(cookie, 'service_response_unreadable', why);
-    // Three pages and a refused fourth; then three times the first page and a refused second.
+    // Three pages and a refused fourth, and then three times the first page and a refused second.
     expect(requests).toHaveLength(4 + 3 * 2);
   });
 
-  test('when a cursor comes a second time', async () => {
+  test('when a cursor is repeated', async () => {
     const cookie = await exporter.begin([], (_request, _socket, nth) =>
       json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' }),
     );
@@ -173,7 +173,7 @@ describe('an export is cut off', () => {
     ['fails', 'service_failed', () => json(500, {})],
     ['closes the connection', 'service_unreachable', endWith('')],
     ['sends half a page', 'service_unreachable', endWith(HALF_A_PAGE)],
-    ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
+    ['sends invalid JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
     ['refuses two tokens', 'service_refuses_sign_in', refuseTwice],
   ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, respond) => {
     await expectCutOff(await exporter.begin(ITEMS, onRequest(3, respond)), code);
@@ -199,7 +199,7 @@ describe('an export is cut off', () => {
     expect(exporter.service.requests.filter(({ limit }) => limit !== null)).toHaveLength(3);
   });
 
-  test('with a reset where the end of the connection would end the body (HTTP/1.0)', async () => {
+  test('with a reset if a closed connection would end the body (HTTP/1.0)', async () => {
     const failure = onRequest(3, () => json(500, {}));
     const cookie = await exporter.begin(ITEMS, failure);
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
@@ -223,7 +223,7 @@ describe('a client that disconnects', () => {
     expect(cuts()).toEqual([]);
   });
 
-  test('ends the pause of its export, and another export may start at once', async () => {
+  test('ends the pause of its export, so another export may start immediately', async () => {
     const pause = response(429, '', 'Retry-After: 60');
     const cookie = await exporter.begin(ITEMS, ({ next }) => next !== null && pause);
     exporter.wait = async (ms, signal) => delay(ms, undefined, { signal });
@@ -237,7 +237,7 @@ describe('a client that disconnects', () => {
     expect(cuts()).toEqual([]);
   });
 
-  test('before its session is read does not count as an export', async () => {
+  test('before its session is read does not count towards the export limit', async () => {
     const cookie = await exporter.begin(workspaces(250));
     for (let visit = 0; visit < 30; visit += 1) {
       const reader = await exporter.open('/workspaces.csv', cookie);
@@ -253,8 +253,8 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('a client that stops reading stops the requests to the service', async () => {
-  // 200 pages of 2 MB: many times what socket buffers hold.
+test('an export sends no more upstream requests once its client stops reading', async () => {
+  // 200 pages of 2 MB, which is many times the size of the socket buffers.
   const text = 'x'.repeat(20_000);
   const cookie = await exporter.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
   const reader = await exporter.open('/workspaces.ndjson', cookie);
@@ -273,7 +273,7 @@ test('a client that stops reading stops the requests to the service', async () =
   reader.socket.destroy();
 });
 
-test('a page is sent before the next one has arrived', async () => {
+test('an export sends a page before the next one has arrived', async () => {
   const items = workspaces(150);
   let respond = () => {};
   const cookie = await exporter.begin(items, ({ next }, socket) => {
