@@ -1,12 +1,12 @@
 import { CookieJar } from 'tough-cookie';
 import { noteQuery, noteSetCookie } from './log-audit.ts';
 
-/** A form of a page. */
+/** A form on a page. */
 interface Form {
   readonly action: string;
   readonly method: string;
   readonly fields: ReadonlyMap<string, string>;
-  /** Submit buttons by their text, each with the field that it adds. */
+  /** Submit buttons by their text, each with the field that it adds, if any. */
   readonly buttons: ReadonlyMap<string, readonly [name: string, value: string] | null>;
 }
 
@@ -18,12 +18,12 @@ export interface Page {
   readonly text: string;
 }
 
-/** A browser without scripts. It keeps cookies, follows redirects and fills in forms. */
+/** A browser without JavaScript that keeps cookies, follows redirects and fills in forms. */
 export class Browser {
   readonly jar = new CookieJar();
   readonly #fetch: typeof fetch;
 
-  /** `send` replaces `fetch`, for example where a test needs a certificate of its own. */
+  /** `send` replaces `fetch`, for example if a test needs its own certificate. */
   constructor(send: typeof fetch = fetch) {
     this.#fetch = send;
   }
@@ -43,7 +43,7 @@ export class Browser {
     return { url: at, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Opens an address and follows redirects. */
+  /** Opens a URL and follows redirects. */
   async open(url: string | URL, init: RequestInit = {}): Promise<Page> {
     let page = await this.fetch(url, init);
     for (let hops = 0; hops < 10; hops += 1) {
@@ -54,7 +54,7 @@ export class Browser {
     throw new Error(`too many redirects at ${page.url.href}`);
   }
 
-  /** Fills in the form that has this button and presses it. Follows no redirect. */
+  /** Fills in the form with this button and submits it. Follows no redirect. */
   async press(page: Page, button: string, filled: Record<string, string> = {}): Promise<Page> {
     const form = formsOf(page.text).find(({ buttons }) => buttons.has(button));
     if (form === undefined) throw new Error(`no button "${button}" at ${page.url.href}:\n${page.text}`);
@@ -67,13 +67,13 @@ export class Browser {
     return this.fetch(to, { method: form.method, body, headers });
   }
 
-  /** Follows a redirect to its end. */
+  /** Follows redirects until a page is reached. */
   async follow(page: Page): Promise<Page> {
     const location = page.headers.get('location');
     return location === null ? page : this.open(new URL(location, page.url));
   }
 
-  /** The value of a cookie that would be sent to an address. */
+  /** Returns the value of a cookie that would be sent to this URL. */
   async cookie(url: string, name: string): Promise<string | undefined> {
     return (await this.jar.getCookies(url)).find((cookie) => cookie.key === name)?.value;
   }

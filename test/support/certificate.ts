@@ -11,7 +11,7 @@ const ECDSA_WITH_SHA256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 
-/** Creates one for a host name. It is valid from an hour before `now` to an hour after it (RFC 5280 §4.1). */
+/** Creates a certificate for a host name, valid from an hour before `now` to an hour after it (RFC 5280 §4.1). */
 export function createCertificate(hostname: string, now = Date.now()): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(ECDSA_WITH_SHA256);
@@ -35,11 +35,11 @@ export function createCertificate(hostname: string, now = Date.now()): Certifica
   };
 }
 
-/** Encodes a value of ASN.1: tag, length, content (X.690 §8.1). */
+/** Encodes an ASN.1 value: tag, length, content (X.690 §8.1). */
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content;
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content]);
-  // DER demands the shortest form (X.690 §10.1), and Go's parser refuses others.
+  // DER requires the shortest form (X.690 §10.1), and Go's parser refuses any other.
   if (length < 0x100) return Buffer.concat([Buffer.of(tag, 0x81, length), content]);
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 0xff), content]);
 }

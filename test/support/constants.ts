@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-// Constants of many tests. They don't come from the product: a test that compared the product with itself would prove nothing.
+// Constants for many tests. They are not imported from the product, because comparing it with itself would prove nothing.
 
 /** The folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');
@@ -15,15 +15,15 @@ export const WORKSPACES_PATH = '/api/public/v1/workspaces';
 /** The token endpoint of the service. */
 export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
-/** The client that is registered at the local service. */
+/** The client that is registered with the local service. */
 export const CLIENT_ID = 'demo-app';
 export const CLIENT_SECRET = 'demo-secret';
-/** One key for all tests: each file has a Redis of its own. */
+/** Shared by all tests, because each test file has its own Redis. */
 export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
-/** A token of this age is refreshed after a 401; one of less than 30 s is not. */
+/** Old enough for a token to be refreshed after a 401. A token younger than 30 s is not. */
 export const TOKEN_AGE_MS = 31_000;
 
-/** The header field of a body of unknown length, as it stands on the wire. */
+/** The header field for a body of unknown length, as written on the wire. */
 export const CHUNKED = 'Transfer-Encoding: chunked';
 /** The header fields of a browser's request for a page. */
 export const ACCEPT_HTML = { accept: 'text/html' };

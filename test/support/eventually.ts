@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStopwatch } from './stopwatch.ts';
 
-/** Resolves once `check` resolves with true; rejects after `withinMs` of a stopwatch. For states that no event announces. */
+/** Polls until `check` resolves with true. Rejects after `withinMs` of a stopwatch. For states that emit no event. */
 export async function eventually(check: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
   using watch = startStopwatch();
   while (!(await check())) {

@@ -7,8 +7,8 @@ export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp
 }
 
 /**
- * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. Returns a proxy of the
- * fixture: use it in tests and hooks, and in the start of later fixtures.
+ * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. Returns a proxy for the
+ * fixture, for use in tests, hooks and later fixtures.
  */
 export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {
   let started: Fixture | undefined;
@@ -29,5 +29,5 @@ export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise
   });
 }
 
-/** The fixtures in the order of their start. Disposal goes backwards, because a fixture may need an earlier one to its end. */
+/** The fixtures in the order of their start. They are disposed in reverse, because a fixture may need an earlier one. */
 const running: (AsyncDisposable | undefined)[] = [];

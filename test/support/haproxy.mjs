@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { startKeptProgram } from './kept-program.mjs';
 
-/** The file that operators get. */
+/** The configuration file for operators. */
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
 /**
- * Starts HAProxy with `deploy/haproxy.cfg` before three processes of Cloakroom, in a process of its own. Resolves once it
- * responds. Its output is its log, with a line for each request.
+ * Starts HAProxy with `deploy/haproxy.cfg` in front of three Cloakroom processes. Resolves once it responds. Its output is its
+ * log, with a line for each request.
  * @param {number} port
  * @param {readonly string[]} hosts `127.0.0.1:port`
  */

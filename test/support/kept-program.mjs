@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The shell ends the program when the pipe on its standard input closes: on disposal, or when this process ends. */
+/** The shell stops the program when its standard input closes: on disposal, or when this process ends. */
 const KEEPER = `
   exec 3<&0
   "$@" </dev/null 3<&- 2>&1 &
@@ -14,13 +14,13 @@ const KEEPER = `
 const UP_WITHIN_MS = 30_000;
 
 /**
- * A program that is not of this project, in a process of its own.
+ * An external program in its own process.
  * @typedef {object} KeptProgram
  * @property {() => string} printed Its output so far, on both streams.
  */
 
 /**
- * Starts a program that ends with this process. Resolves once `isUp` is true; rejects where it ends before.
+ * Starts a program that ends with this process. Resolves once `isUp` is true. Rejects if the program ends before.
  * @param {readonly [string, ...string[]]} command
  * @param {Readonly<Record<string, string>>} env
  * @param {() => Promise<boolean>} isUp
@@ -43,7 +43,7 @@ export async function startKeptProgram(command, env, isUp) {
   try {
     while (!(await isUp())) {
       if (keeper.exitCode !== null) throw new Error(`${command[0]} did not start:\n${printed}`);
-      if (performance.now() > giveUpAt) throw new Error(`${command[0]} is not up in time:\n${printed}`);
+      if (performance.now() > giveUpAt) throw new Error(`${command[0]} was not up in time:\n${printed}`);
       await delay(20);
     }
   } catch (error) {

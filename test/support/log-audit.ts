@@ -5,12 +5,12 @@ import { expect } from '@jest/globals';
 import { parse } from 'cookie';
 import { isStandardErrorCode } from '../../src/oauth/client.ts';
 
-/** Set by scripts/jest.mjs, which searches the files there after all tests. Without it nothing is written. */
+/** Set by scripts/jest.mjs, which searches the files in this folder after all tests. If unset, nothing is written. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
-/** Shorter secrets could be other words. */
+/** Shorter secrets could match ordinary words. */
 const SHORTEST = 8;
 const SHORTEST_SENT = 16;
-/** Bytes of each chunk that are searched: some bodies are a GiB. */
+/** The number of bytes searched in each chunk, because some bodies are 1 GiB. */
 const BODY_BYTES = 4_096;
 
 /** Read at import, because a process may end after its test file. */
@@ -18,12 +18,12 @@ const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();
 
-/** Keeps whole log lines. */
+/** Records complete log lines. */
 export function keepLines(lines: string): void {
   if (FOLDER !== undefined && lines !== '') appendFileSync(fileOf(FOLDER, 'lines'), lines);
 }
 
-/** Keeps a secret: no log line may hold it. */
+/** Records a secret that no log line may contain. */
 export function noteSecret(kind: string, value: unknown): void {
   if (FOLDER === undefined || typeof value !== 'string' || value.length < SHORTEST || known.has(value))
     return;
@@ -31,7 +31,7 @@ export function noteSecret(kind: string, value: unknown): void {
   appendFileSync(fileOf(FOLDER, 'secrets'), `${JSON.stringify({ kind, value })}\n`);
 }
 
-/** Notes the secrets among the variables of a process. */
+/** Records the secrets among the variables of a process. */
 export function noteVariables(env: Readonly<Record<string, string | undefined>>): void {
   for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) noteSecret(name, env[name]);
   for (const key of env['SESSION_KEYS']?.split(',') ?? []) {
@@ -41,7 +41,7 @@ export function noteVariables(env: Readonly<Record<string, string | undefined>>)
   noteSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
 }
 
-/** Notes the secrets that a browser sends to Cloakroom or gets from it. */
+/** Records the secrets that browsers exchange with Cloakroom. */
 export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
   for (const value of Object.values(parse(req.headers.cookie ?? ''))) noteCookie(value);
@@ -52,7 +52,7 @@ export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-/** Notes the tokens, codes and verifiers that Cloakroom sends to the service or gets from it. */
+/** Records the tokens, codes and verifiers that Cloakroom exchanges with the service. */
 export function watchService(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
   noteSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
@@ -67,7 +67,7 @@ export function watchService(req: IncomingMessage, res: ServerResponse): void {
   beforeRun(res, 'end', noteTokens);
 }
 
-/** Notes the value of a `Set-Cookie` field. */
+/** Records the value of a `Set-Cookie` field. */
 export function noteSetCookie(line: string): void {
   noteCookie(line.slice(line.indexOf('=') + 1).split(';', 1)[0]);
 }
@@ -77,7 +77,7 @@ function noteCookie(value = ''): void {
   noteSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
-/** Notes values of a query that look generated, except OAuth's own error codes. */
+/** Records query values that look generated, except the standard error codes of OAuth. */
 export function noteQuery(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isStandardErrorCode(value);
@@ -86,7 +86,7 @@ export function noteQuery(address: string): void {
   }
 }
 
-/** Notes strings in JSON and values of forms that look generated. */
+/** Records JSON strings and form values that look generated. */
 function noteBody(chunk: unknown): void {
   const text = (Buffer.isBuffer(chunk) ? chunk.subarray(0, BODY_BYTES) : Buffer.alloc(0)).toString('latin1');
   for (const [, value = ''] of text.matchAll(/(?::\s*"|=)([\w.~-]+)/g))
@@ -104,7 +104,7 @@ function noteTokens(text: unknown): void {
     noteSecret(name, value);
 }
 
-/** Passes the arguments of a method to `listener` before each run of the method. */
+/** Calls `listener` with the arguments of a method before each call of the method. */
 function beforeRun<T extends string>(
   owner: Record<T, unknown> | object,
   method: T,

@@ -7,7 +7,7 @@ export type MetricsApp = Awaited<ReturnType<typeof startMetricsApp>>;
 
 /** Starts a test app that serves its metrics. */
 export async function startMetricsApp(env: Readonly<Record<string, string>> = {}) {
-  const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // turns metrics on; the server below gets a free port
+  const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // enables metrics; the server below uses a free port
   if (testApp.services.metrics === null) throw new Error('no metrics');
   const server = await startMetricsServer(testApp.services.metrics.registry, await bindPort('127.0.0.1', 0));
   const text = async () => (await fetch(server.url)).text();
@@ -18,11 +18,11 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   return {
     testApp,
     url: server.url,
-    /** All metrics, as Prometheus reads them. */
+    /** Returns all metrics as Prometheus reads them. */
     text,
-    /** The value of a series; NaN where there is none. */
+    /** Resolves with the value of a series; NaN if it does not exist. */
     valueOf,
-    /** Resolves once a series has this value: a response arrives a moment before it is counted. */
+    /** Waits until a series has this value, because a response arrives shortly before it is counted. */
     expectCount: async (series: string, value: number) =>
       eventually(async () => (await valueOf(series)) === value),
     async [Symbol.asyncDispose]() {
@@ -32,7 +32,7 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   };
 }
 
-/** API requests in flight, by the gauge of an app whose metrics are on. */
+/** Returns the number of API requests in flight from the gauge of an app with metrics. */
 export async function requestsInFlight({ services }: TestApp): Promise<number | undefined> {
   const gauge = services.metrics?.registry.getSingleMetric('cloakroom_api_requests_in_flight');
   return (await gauge?.get())?.values[0]?.value;

@@ -1,22 +1,22 @@
 import { expect } from '@jest/globals';
 import { eventually } from './eventually.ts';
 
-/** The content of a problem response of the gateway, and of its log line. */
+/** The expected content of a problem response and its log line. */
 export interface ExpectedProblem {
   readonly status: number;
   readonly code: string;
-  /** The cause in the log line: an error's code or message. */
+  /** The cause in the log line, an error code or message. */
   readonly logged: RegExp;
 }
 
 interface ProblemResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** Expects a response that names the problem and nothing internal, and a log line that names the cause. */
+/** Checks that the response states the problem without internals, and that the log line states the cause. */
 export async function expectProblem(
   { status, headers, body }: ProblemResponse,
   logged: () => readonly string[],

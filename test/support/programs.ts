@@ -7,10 +7,10 @@ import { createDeferred } from '../../src/promises.ts';
 import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 
-/** A program of the project in its own process, with its own folder for temporary files. */
+/** A program in its own process, with its own folder for temporary files. */
 export type Program = Awaited<ReturnType<typeof startProgram>>;
 
-/** Starts `command` in the project's folder. */
+/** Starts `command` in the project folder. */
 export async function startProgram(
   command: string,
   args: readonly string[],
@@ -21,7 +21,7 @@ export async function startProgram(
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    // From Node 22 on npm keeps a compile cache in that folder, which is no leftover of the program.
+    // From Node 22, npm keeps a compile cache in that folder, which is not a leftover of the program.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -36,7 +36,7 @@ export async function startProgram(
     });
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
-  // A killed program may leave half a line.
+  // A killed program may leave an incomplete last line.
   child.once('close', () => keepLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
   /**
@@ -54,9 +54,9 @@ export async function startProgram(
   return {
     child,
     folder,
-    /** The whole lines printed so far. */
+    /** Returns the complete lines printed so far. */
     lines: () => output.split('\n').slice(0, -1),
-    /** Resolves with the first match in the output. Rejects where the program ends without one. */
+    /** Resolves with the first match in the output. Rejects if the program ends without one. */
     async prints(pattern: RegExp): Promise<RegExpExecArray> {
       let isOver = false;
       for (;;) {
@@ -67,12 +67,12 @@ export async function startProgram(
       }
     },
     signalGroup,
-    /** Resolves with the exit code and the whole output. */
+    /** Resolves with the exit code and all output. */
     async ended() {
       const [code] = await exit;
       return { code, output };
     },
-    /** Command lines of running processes that name the folder. */
+    /** Resolves with the command lines of running processes that contain the folder. */
     leftovers: async () => commandLinesWith(folder),
     async [Symbol.asyncDispose]() {
       signalGroup('SIGKILL');

@@ -4,10 +4,10 @@ import { readMessage } from './raw-message.ts';
 import { startTestApp } from './test-app.ts';
 import { startRawService } from './raw-service.ts';
 
-/** Sent by our own pages with every request, and read by the gateway alone. */
+/** Browsers send this field with every request from Cloakroom's pages. Only the gateway reads it. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
-/** Starts Cloakroom before a raw service, with a session whose token is `a-living-token`. */
+/** Starts Cloakroom in front of a raw service, with a session whose token is `a-living-token`. */
 export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   const service = await startRawService();
   const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env });
@@ -20,20 +20,20 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   return {
     testApp,
     service,
-    /** Begins another session, for the requests from now on. */
+    /** Creates another session for later requests. */
     async createSession(grant?: Partial<Grant>) {
       ({ cookie } = await testApp.createSession(grant));
     },
-    /** The head of a request of the session, up to and with its empty line. */
+    /** Returns the head of a request of the session, including its empty line. */
     head,
-    /** Sends one request over a connection of its own. Resolves with the response as it arrived. */
+    /** Sends one request over a new connection. Resolves with the raw response. */
     async send(requestLine: string, fields: readonly string[] = [], body: Uint8Array | string = '') {
       const bytes = [head(requestLine, ['Connection: close', ...fields]), Buffer.from(body)];
       const response = readMessage(await exchangeBytes(testApp.config.port, Buffer.concat(bytes)));
       if (response === null) throw new Error('The connection was closed without a response.');
       return response;
     },
-    /** Begins a request. Resolves with the ends of both connections once its head has reached the service. */
+    /** Starts a request. Resolves with both connections once its head has reached the service. */
     async begin(requestLine: string, fields: readonly string[] = [], body = '') {
       const taken = service.takeNext();
       const browser = await openConnection(testApp.config.port);
@@ -42,7 +42,7 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
       await atService.until('\r\n\r\n');
       return { browser, service: atService };
     },
-    /** The one request that reached the service since the last time. */
+    /** Returns the only request that has reached the service since the last call. */
     came() {
       const [request, ...more] = service.requests.splice(0);
       if (request === undefined || more.length > 0) {

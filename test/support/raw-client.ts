@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestApp } from './test-app.ts';
 
-/** Longer than Cloakroom waits for the service: its response ends a request that hangs there. */
+/** Longer than Cloakroom waits for the service, so that its response ends a hanging request first. */
 const SILENCE_MS = 60_000;
 
-/** One end of a connection, of which a test sees every byte. */
+/** One end of a connection, on which a test sees every byte. */
 export type RawEnd = ReturnType<typeof watch>;
 
-/** Watches a connection, after the bytes `received` so far. Destroys it after a minute without a byte, so that no test hangs. */
+/** Watches a connection on which `received` has already arrived. Destroys it after a minute of silence, so that no test hangs. */
 export function watch(socket: Socket, received: readonly Buffer[] = []) {
   const chunks = [...received];
   let outcome: string | null = null;
@@ -23,11 +23,11 @@ export function watch(socket: Socket, received: readonly Buffer[] = []) {
     typeof pattern === 'string' ? text().includes(pattern) : pattern.test(text());
   return {
     socket,
-    /** All bytes so far, as Latin-1: one character a byte. */
+    /** Returns all bytes so far as Latin-1, one character per byte. */
     text,
-    /** How many bytes have arrived so far. */
+    /** Returns the number of bytes so far. */
     bytes: () => chunks.reduce((sum, chunk) => sum + chunk.length, 0),
-    /** Resolves with all bytes so far once the pattern is in them. Rejects where the connection closes without it. */
+    /** Resolves with all bytes so far once they contain the pattern. Rejects if the connection closes without it. */
     async until(pattern: string | RegExp): Promise<string> {
       while (!isIn(pattern)) {
         const closed = await Promise.race([over, once(socket, 'data').then(() => null)]);
@@ -37,8 +37,8 @@ export function watch(socket: Socket, received: readonly Buffer[] = []) {
       return text();
     },
     /**
-     * Resolves when the connection has closed: with 'end' where the other side ended it in order, else with the code of its
-     * error, whichever was first; with 'closed' where there was neither.
+     * Resolves when the connection has closed: with 'end' after a clean end by the peer or with the code of its error, whichever
+     * came first. Resolves with 'closed' if there was neither.
      */
     over,
   };
@@ -52,7 +52,7 @@ export async function openConnection(port: number): Promise<RawEnd> {
   return end;
 }
 
-/** Connects, and reads one byte at a time. Behind the last bytes of a larger read, Node takes a reset for the end. */
+/** Connects and reads one byte at a time. After the last bytes of a larger read, Node treats a reset as a clean end. */
 export function openByteReader(port: number): Socket {
   return connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1), callback: () => true } });
 }
@@ -65,7 +65,7 @@ export async function outcomeOf(socket: Socket): Promise<string> {
   return outcome;
 }
 
-/** Sends bytes over a connection of its own. Resolves with all bytes in return once it closes; rejects where an error ends it. */
+/** Sends bytes over a new connection. Resolves with all bytes received once it closes. Rejects if it ends with an error. */
 export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
   const { socket, text } = watch(connect(port, '127.0.0.1'));
   socket.write(bytes);
@@ -73,7 +73,7 @@ export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Bu
   return Buffer.from(text(), 'latin1');
 }
 
-/** Sends a request, head and body, to Cloakroom as it stands. Resolves with the response as Latin-1. */
+/** Sends a raw request, head and body, to Cloakroom. Resolves with the response as Latin-1. */
 export async function sendRaw(testApp: TestApp, text: string): Promise<string> {
   return (await exchangeBytes(testApp.config.port, Buffer.from(text))).toString('latin1');
 }

@@ -1,14 +1,14 @@
-/** An HTTP/1.1 message as it was on the wire. Text is Latin-1: one character a byte. */
+/** An HTTP/1.1 message as on the wire. Text is Latin-1, one character per byte. */
 export interface RawMessage {
   /** Request line or status line. */
   readonly start: string;
-  /** Header fields in their order and spelling. */
+  /** The header fields in their original order and spelling. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** All bytes after the head, chunk sizes included. */
+  /** All bytes after the head, including chunk sizes. */
   readonly rest: Buffer;
 }
 
-/** Parses a message; null where its head is not whole yet. */
+/** Parses a message. Returns null if its head is incomplete. */
 export function readMessage(bytes: Buffer): RawMessage | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
@@ -20,12 +20,12 @@ export function readMessage(bytes: Buffer): RawMessage | null {
   return { start, fields, rest: bytes.subarray(end + 4) };
 }
 
-/** The values of a field, by its name in lower case. */
+/** Returns the values of a field. `name` is in lower case. */
 export function valuesOf({ fields }: Pick<RawMessage, 'fields'>, name: string): string[] {
   return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 }
 
-/** The fields except those of these names, in lower case. */
+/** Returns the fields except those with these names, which are in lower case. */
 export function without(
   { fields }: Pick<RawMessage, 'fields'>,
   names: readonly string[],
@@ -33,17 +33,17 @@ export function without(
   return fields.filter(([name]) => !names.includes(name.toLowerCase()));
 }
 
-/** Decodes a chunked body; null where its last chunk or its trailer section is missing. */
+/** Decodes a chunked body. Returns null if its last chunk or its trailer section is missing. */
 export function dechunk(rest: Buffer): Buffer | null {
   return readChunks(rest)?.body ?? null;
 }
 
-/** The body of a request by its framing (RFC 9112 §6.3); null where it is not whole yet. */
+/** Returns the body of a request by its framing (RFC 9112 §6.3); null if it is incomplete. */
 export function bodyOf(message: RawMessage): Buffer | null {
   return readBody(message)?.body ?? null;
 }
 
-/** Parses the first request of these bytes. `length` is its number of bytes. Null where it is not whole yet. */
+/** Parses the first request in these bytes. `length` is its size in bytes. Returns null if it is incomplete. */
 export function readRequest(
   bytes: Buffer,
 ): (RawMessage & { readonly body: Buffer; readonly length: number }) | null {
@@ -53,7 +53,7 @@ export function readRequest(
   return { ...message, body: framed.body, length: bytes.length - message.rest.length + framed.length };
 }
 
-/** A body, and how many bytes it takes on the wire. */
+/** A body and its size on the wire. */
 interface FramedBody {
   readonly body: Buffer;
   readonly length: number;

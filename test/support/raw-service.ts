@@ -4,46 +4,46 @@ import { watch, type RawEnd } from './raw-client.ts';
 import { readRequest, type RawMessage } from './raw-message.ts';
 import { startTcpServer } from './tcp-server.ts';
 
-/** A whole request as the service received it. */
+/** A complete request as the service received it. */
 export interface RawRequest extends RawMessage {
-  /** Its body without chunk sizes. */
+  /** The decoded body. */
   readonly body: Buffer;
-  /** The number of its connection, by the order in which they were opened, from 1. */
+  /** The number of its connection in the order of opening, from 1. */
   readonly connection: number;
 }
 
-/** Returns the bytes of the response (text is Latin-1), or null where it writes to the socket itself. */
+/** Returns the bytes of the response (text is Latin-1), or null if it writes to the socket itself. */
 type Responder = (request: RawRequest, socket: Socket) => string | Buffer | null;
 
-/** A service that records each request exactly, and responds with the bytes that the test gives. */
+/** A service that records each raw request and responds with bytes from the test. */
 export type RawService = Awaited<ReturnType<typeof startRawService>>;
 
-/** A response with its length. A body of text is UTF-8. */
+/** Returns a response with a Content-Length. Text is encoded as UTF-8. */
 export function response(status: number, body: string | Buffer = '', ...fields: string[]): Buffer {
   const length = `Content-Length: ${Buffer.byteLength(body)}`;
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, length, ...fields].join('\r\n');
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), Buffer.from(body)]);
 }
 
-/** A response in JSON. */
+/** Returns a JSON response. */
 export function json(status: number, value: unknown): Buffer {
   return response(status, JSON.stringify(value), 'Content-Type: application/json');
 }
 
-/** A 200 that leaves the connection open, as text in Latin-1. */
+/** Returns a 200 that keeps the connection open, as Latin-1 text. */
 export function ok(body = '', ...fields: string[]): string {
   return response(200, body, ...fields).toString('latin1');
 }
 
-/** A 200 that closes the connection, as text in Latin-1. */
+/** Returns a 200 that closes the connection, as Latin-1 text. */
 export function last(body = ''): string {
   return ok(body, 'Connection: close');
 }
 
-/** Starts it on a free port. It responds with an empty 200 until the test sets another response. */
+/** Starts a raw service on a free port. It responds with an empty 200 until the test sets another response. */
 export async function startRawService() {
   const service = {
-    /** Whole requests, in the order in which they arrived. */
+    /** The complete requests in the order of arrival. */
     requests: [] as RawRequest[],
     answer: (() => ok()) as Responder,
   };
@@ -80,9 +80,9 @@ export async function startRawService() {
     /** `host:port` */
     host,
     sockets: server.sockets,
-    /** Counts the connections that were opened, those without a request included. */
+    /** Returns the number of connections opened, including those without a request. */
     opened: () => opened,
-    /** Leaves the connection on which the next bytes arrive to the test. Resolves once they arrive. */
+    /** Hands the connection on which the next bytes arrive over to the test. Resolves once they arrive. */
     takeNext: async () =>
       new Promise<RawEnd>((resolve) => {
         take = resolve;

@@ -1,5 +1,5 @@
 import { createAssets } from '../../src/http/static-assets.ts';
 import { createRender } from '../../src/http/templates.ts';
 
-/** Our templates, as the app has them. */
+/** Renders the templates of the app. */
 export const render = createRender({ asset: createAssets().url });

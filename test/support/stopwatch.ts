@@ -1,4 +1,4 @@
-/** How often a stopwatch reads the clock, and the longest time that it counts between two readings, in ms. */
+/** The interval between two clock readings, and the maximum time counted between them, in ms. */
 const TICK_MS = 10;
 const LONGEST_TICK_MS = 20;
 
@@ -13,14 +13,14 @@ function tick(): void {
   lookedAt = now;
 }
 
-/** Counts from its start until its disposal. */
+/** Counts time from its start until its disposal. */
 export interface Stopwatch extends Disposable {
   ms(): number;
 }
 
 /**
- * Counts the time in which this process ran, in ms. On an idle machine that is elapsed time. While other processes have the
- * cores, or a virtual machine is paused, it hardly counts. So a test can check a time limit of the contract on any machine.
+ * Counts the time during which this process ran, in ms. On an idle machine, that is the elapsed time. It hardly advances while
+ * other processes use the cores or a virtual machine is paused. A test can therefore check time limits on any machine.
  */
 export function startStopwatch(): Stopwatch {
   if (running++ === 0) {

@@ -29,24 +29,24 @@ interface ServiceRequest {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Runs before the local service for each request, and may respond in its place. Returns true where it does. */
+/** Called for each request before the local service. May respond in its place, and returns true if it does. */
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** Cloakroom, the local service and a Redis of their own, all real and in this process or started by it. */
+/** Cloakroom, the local service and their own Redis, all real. They run in this process or are started by it. */
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
-/** Responds with JSON, in an interceptor. */
+/** Responds with JSON from an interceptor. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   res.writeHead(status, { 'content-type': 'application/json' });
   res.end(JSON.stringify(body));
 }
 
-/** Requests to the token endpoint. */
+/** Returns the requests to the token endpoint. */
 export function tokenRequests(testApp: TestApp): ServiceRequest[] {
   return testApp.serviceRequests.filter(({ url }) => url === TOKEN_PATH);
 }
 
-/** Timeouts that variables give in whole seconds, and how often those of clients are checked. */
+/** Timeouts that variables set in whole seconds, and the interval at which client timeouts are checked. */
 type ShortLimits = Partial<
   Pick<
     Config,
@@ -55,8 +55,8 @@ type ShortLimits = Partial<
 >;
 
 /**
- * Starts a test app. `env` adds to the variables of Cloakroom and of the local service; `wait` makes the pauses of an export;
- * `limits` may be shorter than variables allow.
+ * Starts a test app. `env` extends the variables of Cloakroom and of the local service. `wait` replaces the pauses of an export.
+ * `limits` may be shorter than the variables allow.
  */
 export async function startTestApp(
   env: Env = {},
@@ -72,7 +72,7 @@ export async function startTestApp(
   const log = createLog('trace', collect(logged));
 
   const testApp = {
-    /** Set it to respond in the service's place. */
+    /** Set this to respond in place of the service. */
     intercept: (() => false) as Interceptor,
   };
   let local: RequestListener = () => {};
@@ -115,17 +115,17 @@ export async function startTestApp(
     services,
     running,
     privateRedis,
-    /** A connection of the test's own. */
+    /** The test's own connection to Redis. */
     redis,
-    /** What Cloakroom has sent to the service, in order. */
+    /** The requests that Cloakroom has sent to the service, in order. */
     serviceRequests,
     /** All log lines of Cloakroom. */
     logged,
-    /** Moves the clock of Cloakroom and of the local service, in ms. */
+    /** Moves the clock of Cloakroom and the local service forward, in ms. */
     advance: (ms: number) => {
       skew += ms;
     },
-    /** Moves that clock to noon (UTC) of today, so that the date can't change during a test. */
+    /** Moves the clock to noon (UTC) today, so that the date can't change during a test. */
     advanceToNoon: () => {
       skew += DAY_MS / 2 - (now() % DAY_MS);
     },
@@ -140,7 +140,7 @@ export async function startTestApp(
       await services.store.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
-    /** Signs in as `demo`. Resolves with the browser and the page that it was led to. */
+    /** Signs in as `demo`. Resolves with the browser and the page that it reaches. */
     async signIn(returnTo = '/workspaces') {
       const { browser, address } = await startSignIn({ origin: config.publicOrigin }, { returnTo });
       const consentPage = await passSignIn(browser, await browser.open(address));
@@ -157,7 +157,7 @@ export async function startTestApp(
   });
 }
 
-/** Starts a sign-in. Resolves with its browser, the address at the service to go on to, and its `state`. */
+/** Starts a sign-in. Resolves with the browser, the URL of the service to open next, and the `state`. */
 export async function startSignIn(
   { origin }: Pick<TestApp, 'origin'>,
   { browser = new Browser(), returnTo = '/workspaces' } = {},
@@ -167,7 +167,7 @@ export async function startSignIn(
   return { browser, address, state: address.searchParams.get('state') ?? '' };
 }
 
-/** Signs in as `demo` at the service's page. Resolves with its consent page. */
+/** Signs in as `demo` on the page of the service. Resolves with its consent page. */
 export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }

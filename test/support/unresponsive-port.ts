@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { startProgram } from './programs.ts';
 
-/** A program that listens, prints its port, and stops itself. */
+/** A program that listens, prints its port and stops itself with SIGSTOP. */
 const LISTENER = `
   require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     process.stdout.write('port ' + this.address().port + '\\n', () => process.kill(process.pid, 'SIGSTOP'));
   });
 `;
-/** The kernel alone accepts this many connections: one more than the backlog. */
+/** The kernel completes this many connections without the program: one more than the backlog. */
 const BACKLOG = 2;
 
 /** Starts a port on which a connection is neither accepted nor refused. */

@@ -42,7 +42,7 @@ test.each([200, 400, 401, 500, 503])(
 test('a service that refuses connections ends no session, and requests succeed once it accepts them again', async () => {
   const expired = await fleet.createSession('demo', { expiresAt: 0 });
   const unexpired = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
-  await fleet.service.goAway();
+  await fleet.service.stopListening();
   const load = startLoad(4, async (count) => {
     await delay(20);
     return send(fleet.at(count).url, (count % 4 < 2 ? expired : unexpired).cookie);
@@ -54,7 +54,7 @@ test('a service that refuses connections ends no session, and requests succeed o
   ]);
   const during = tally(load.responses);
 
-  await fleet.service.comeBack();
+  await fleet.service.listenAgain();
   using over = startStopwatch();
   await load.next(200);
   const recoveredInMs = over.ms();

@@ -4,25 +4,25 @@ import { freePort } from '../fleet/free-port.ts';
 import { passSignIn } from '../test-app.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
-/** Containers of `docker compose`, with their own project name and ports. Its disposal removes all of it. */
+/** Containers of a `docker compose` project with its own name and ports. Its disposal removes all of them. */
 export interface Composition extends AsyncDisposable {
   /** The origin of the app. */
   readonly url: string;
-  /** Runs `docker compose` for this project, with more variables, and resolves with its output. */
+  /** Runs `docker compose` for this project with additional variables, and resolves with its output. */
   compose(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
-  /** The name of a service's container; several are counted from 1. */
+  /** Returns the name of a container of a service. `at` counts from 1. */
   container(service: string, at?: number): string;
 }
 
 interface CompositionOptions {
-  /** Beside docker-compose.yml. */
+  /** Compose files in addition to docker-compose.yml. */
   readonly files?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the browser finds the service, without its port. */
+  /** The URL of the service for the browser, without its port. */
   readonly serviceUrl?: string;
 }
 
-/** Starts docker-compose.yml with its demo and without a `.env`. Resolves once all containers are healthy. */
+/** Starts docker-compose.yml with its demo profile and without a `.env`. Resolves once all containers are healthy. */
 export async function startComposition(options: CompositionOptions = {}): Promise<Composition> {
   const { files = [], serviceUrl } = options;
   const project = `${RUN}-${randomBytes(4).toString('hex')}`;

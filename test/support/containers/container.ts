@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY } from '../constants.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
-/** A container of the image; its disposal removes it. */
+/** A container of the image. Its disposal removes it. */
 export interface Container extends AsyncDisposable {
   readonly name: string;
   /** Runs JavaScript in the container, and resolves with its output. */
   evaluate(script: string): Promise<string>;
 }
 
-/** Starts a container in the background; `options` are those of `docker run`. */
+/** Starts a container in the background. `options` are passed to `docker run`. */
 export async function startContainer(
   options: readonly string[],
   command: readonly string[] = [],
@@ -25,7 +25,7 @@ export async function startContainer(
   };
 }
 
-/** The variables that the app needs to start, as options of `docker run`. Neither Redis nor the service exists. */
+/** The required variables of the app as `docker run` options. Redis and the service do not exist. */
 export const MINIMAL_ENV = Object.entries({
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://localhost:4000',

@@ -6,7 +6,7 @@ import { ROOT } from '../constants.ts';
 /** The image that `npm run test:containers` has built. */
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
 
-/** Begins the name of everything that these tests create, so that leftovers can be found. */
+/** Prefix of every name that these tests create, so that leftovers can be found. */
 export const RUN = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
 
 interface Outcome {
@@ -18,7 +18,7 @@ interface Outcome {
 
 type Env = Readonly<Record<string, string>>;
 
-/** Runs `docker` in the project's folder with `env`, and without other variables of the app; never rejects. */
+/** Runs `docker` in the project folder with `env` and without other variables of the app. Never rejects. */
 export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
   const child = spawn('docker', args, {
@@ -31,7 +31,7 @@ export async function tryDocker(args: readonly string[], env: Env = {}): Promise
   return { code, stdout, output: stdout + stderr };
 }
 
-/** Runs `docker` and resolves with its standard output. Rejects with its whole output where it fails. */
+/** Runs `docker` and resolves with its standard output. Rejects with all its output if it fails. */
 export async function docker(args: readonly string[], env: Env = {}): Promise<string> {
   const { code, stdout, output } = await tryDocker(args, env);
   if (code !== 0) throw new Error(`docker ${args.join(' ')} failed (${code}):\n${output}`);

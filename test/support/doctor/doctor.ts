@@ -5,7 +5,7 @@ import { runChecks } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** A valid configuration, whose Redis and service can’t be reached. */
+/** A valid configuration with an unreachable Redis and service. */
 export const validEnv = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'http://localhost:1',
@@ -17,7 +17,7 @@ export const validEnv = {
   SESSION_KEYS: randomBytes(32).toString('base64url'),
 };
 
-/** The configuration of a test app, whose service has registered it. */
+/** Returns the configuration of a test app that is registered with its service. */
 export function envOf(testApp: TestApp): Record<string, string> {
   return {
     ...validEnv,
@@ -29,7 +29,7 @@ export function envOf(testApp: TestApp): Record<string, string> {
   };
 }
 
-/** Runs the doctor on a valid configuration with these changes; gives the finding with an id. */
+/** Runs the doctor on a valid configuration with these changes. Returns a function that finds a finding by its id. */
 export async function examine(
   changes: Readonly<Record<string, string | undefined>>,
   options?: Parameters<typeof runChecks>[1],
@@ -42,7 +42,7 @@ export async function examine(
   };
 }
 
-/** A pattern for `toMatchObject`: a finding whose detail and remedy contain these words. */
+/** Returns a pattern for `toMatchObject`: a finding whose detail and remedy contain these texts. */
 export function finding(status: Finding['status'], detail: string | RegExp, remedy = '') {
   return {
     status,

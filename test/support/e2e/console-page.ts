@@ -3,17 +3,17 @@ import { API_PATH } from '../constants.ts';
 import { startE2e } from './start-e2e.ts';
 import type { Look } from './watched-page.ts';
 
-/** API_PATH, and paths that begin with it. */
+/** Matches API_PATH and paths that begin with it. */
 export const AT_API_PATH = new RegExp(`^${API_PATH}`);
 
-/** Starts a test app and Chromium for all tests of a file, as `startE2e` does. */
+/** Starts a test app and Chromium for all tests of a file, with helpers for the console. */
 export function startConsole() {
   const e2e = startE2e({}, { inOnePage: true });
   return {
     e2e,
     /** Opens the console, or another page, as a signed-in user. */
     open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
-    /** Responds to API_PATH, and to paths that begin with it, in place of the service. */
+    /** Responds to API_PATH and to paths that begin with it, in place of the service. */
     respondWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
       e2e.respondTo(AT_API_PATH, (res) => res.writeHead(status, headers).end(body));
     },
@@ -32,7 +32,7 @@ export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
-/** Sends the form, or a request to `path` without parameters; gives the outcome in words. */
+/** Submits the form, or sends a request to `path` without parameters. Resolves with the outcome as text. */
 export async function send(page: Page, path?: string): Promise<string> {
   if (path !== undefined) {
     await page.getByLabel('Path').fill(path);
@@ -40,7 +40,7 @@ export async function send(page: Page, path?: string): Promise<string> {
     if (await limit.isVisible()) await limit.click();
   }
   await press(page, 'Send');
-  await outcomeOf(page).filter({ hasText: /\.$/ }).waitFor(); // before it has one it ends in three
+  await outcomeOf(page).filter({ hasText: /\.$/ }).waitFor(); // until there is an outcome, the text ends with an ellipsis
   return outcomeOf(page).innerText();
 }
 

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 
 /**
- * What hostile data did to a page that is shown, with all that can be opened open: a script that ran, markup that came
- * of text, rows over each other, a header out of its place, anything past the screen’s edge, and text that could turn
- * around the words beside it. A line each.
+ * Returns the effects of hostile data on a page with all its details opened, one per line: scripts that ran, text parsed as
+ * markup, overlapping rows, a displaced header, content beyond the edge of the screen, and text that could reorder its
+ * neighbours.
  */
 export async function layoutFaults(page: Page): Promise<string[]> {
   await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
@@ -49,7 +49,7 @@ const FIND_FAULTS = `(() => {
     return (getComputedStyle(around).overflowX !== 'visible' && inside) || isCut(around);
   }
 
-  // Whether the nearest element that keeps its direction to itself has nothing else in it.
+  // Whether the nearest element that isolates its text direction contains nothing else.
   function isAlone(text) {
     for (let element = text.parentElement; element !== null; element = element.parentElement) {
       if (element.textContent.trim() !== text.data.trim()) return false;

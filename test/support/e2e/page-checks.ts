@@ -9,19 +9,19 @@ import type { WatchedPage } from './watched-page.ts';
 const htmlValidate = new HtmlValidate({
   extends: ['html-validate:recommended'],
   rules: {
-    // Templates break lines where they loop.
+    // Loops in the templates leave blank lines.
     'no-trailing-whitespace': 'off',
-    // Void elements are written without a slash, attributes of them without a value.
+    // Void elements are written without a slash, and boolean attributes without a value.
     'void-style': 'off',
-    // Code that scrolls is a region that a keyboard can come to.
+    // A scrollable listing is a region that can receive keyboard focus.
     'prefer-native-element': ['error', { exclude: ['region'] }],
-    // Counted as written: an escaped letter is up to six of them.
+    // The length counts escaped characters as up to six.
     'long-title': ['error', { maxlength: 150 }],
     'doctype-style': ['error', { style: 'lowercase' }],
   },
 });
 
-/** What is wrong with a page as the server wrote it: every breach of the HTML standard, a line each. */
+/** Returns every violation of the HTML standard in a page as the server sent it, one per line. */
 export async function htmlFaults(html: string): Promise<string[]> {
   const { results } = await htmlValidate.validateString(html);
   return results.flatMap(({ messages }) =>
@@ -29,7 +29,7 @@ export async function htmlFaults(html: string): Promise<string[]> {
   );
 }
 
-/** What is wrong with a page in the look that it has: a sideways scroll, and every violation that axe finds. */
+/** Returns the faults of a page in its current look: horizontal scroll, and every violation that axe finds. */
 export async function pageFaults({ page, look }: WatchedPage): Promise<string[]> {
   if (await page.evaluate('window.axe === undefined')) {
     if (look.javaScriptEnabled === false) await page.evaluate(SHOW_NOSCRIPT);
@@ -46,8 +46,8 @@ export async function pageFaults({ page, look }: WatchedPage): Promise<string[]>
 }
 
 /**
- * The same in two looks, one after the other, and whether the page fits the narrowest screen. The looks with and without
- * JavaScript differ: over both, each value of width, colour scheme and JavaScript meets each value of the others.
+ * Returns the faults of a page in two looks, and whether it fits the narrowest screens. The looks differ with and without
+ * JavaScript, so that together they pair each value of width, colour scheme and JavaScript with each other.
  */
 export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]> {
   const schemes = ['light', 'dark'] as const;
@@ -62,42 +62,42 @@ export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]>
 }
 
 /**
- * axe with timers that fire at once: it judges the page within one task, in which the page can't change, and needs no timers
- * of the page's, which may have no scripts or a stopped clock.
+ * Returns axe with timers that fire at once. It checks the page within one task, so the page can't change meanwhile. It also
+ * works if the page has no scripts or a stopped clock.
  */
 async function axeInOneTask(): Promise<string> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   return `((setTimeout) => { ${source} })((run) => run())`;
 }
 
-/** No page has media or is bound to an orientation: of the rules that would fetch files again none has anything to judge. */
+/** Without preload, because no page has media or depends on the orientation. */
 const RUN_AXE = `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)`;
 
-/** axe takes `noscript` for hidden. */
+/** Replaces `noscript` elements by their content, because axe treats them as hidden. */
 const SHOW_NOSCRIPT = `document.querySelectorAll('noscript').forEach((each) => each.replaceWith(...each.childNodes))`;
 
 const NARROWEST = [
-  { width: 320, letters: 16 }, // 1280 px at a zoom of 400 % (WCAG 2.2, 1.4.10)
-  { width: 360, letters: 32 }, // of twice the size (1.4.4)
+  { width: 320, fontSize: 16 }, // 1280 px at a zoom of 400 % (WCAG 2.2, 1.4.10)
+  { width: 360, fontSize: 32 }, // twice the font size (1.4.4)
 ];
 
-/** Whether a page can be scrolled sideways at these; its letters are as usual again after that. */
+/** Returns where a page scrolls horizontally at these sizes. Resets the font size afterwards. */
 async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
   const devtools = await context.newCDPSession(page);
-  const setLetters = async (standard: number) =>
+  const setFontSize = async (standard: number) =>
     devtools.send('Page.setFontSizes', { fontSizes: { standard } });
   const faults: string[] = [];
-  for (const { width, letters } of NARROWEST) {
+  for (const { width, fontSize } of NARROWEST) {
     await resize(page, { width, height: 640 });
-    await setLetters(letters);
+    await setFontSize(fontSize);
     const found = await sidewaysFaults(page);
-    faults.push(...found.map((fault) => `at ${width} px with letters of ${letters} px: ${fault}`));
+    faults.push(...found.map((fault) => `at ${width} px with a font size of ${fontSize} px: ${fault}`));
   }
-  await setLetters(16); // and stays attached: to detach would end an emulation of being offline
+  await setFontSize(16); // stays attached, because detaching would end an offline emulation
   return faults;
 }
 
-/** Whether a page can be scrolled sideways: it should never be wider than the screen. */
+/** Returns a fault if the page is wider than the screen. */
 export async function sidewaysFaults(page: Page): Promise<string[]> {
   const overflow = await page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

@@ -2,22 +2,22 @@ import type { Page } from 'playwright-core';
 import type { TestApp, Interceptor } from '../test-app.ts';
 import { hostileItems, HOSTILE_TEXTS, oddItems, toList } from './hostile-items.ts';
 
-/** A page, or a state of one, that users see. The tests of all pages run over the table below: add a new page there. */
+/** A page that users see, or a state of one. The tests of all pages use the table below, so add each new page there. */
 export interface View {
   readonly name: string;
-  /** Its address below the origin. */
+  /** Its path and query. */
   readonly path: string;
   readonly status: number;
   readonly signedIn: boolean;
-  /** Variables of its test app. Views with the same variables share a test app. */
+  /** The variables of its test app. Views with the same variables share a test app. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Responds in place of the service while it is shown. */
+  /** Responds in place of the service while the view is shown. */
   readonly service?: Interceptor;
-  /** Reaches the view, where its address alone does not lead there. */
+  /** Navigates to the view if opening its path is not enough. */
   readonly reach?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
-  /** Whether `reach` stops the browser's clock. Then other views can't use its profile. */
+  /** Whether `reach` stops the browser's clock. If so, other views can't share its profile. */
   readonly stopsClock?: boolean;
-  /** The status of the requests of its scripts, where they are meant to fail. */
+  /** The expected status of the requests of its scripts if they are meant to fail. */
   readonly failing?: number;
 }
 
@@ -27,46 +27,62 @@ const INSIDE = '/workspaces/workspace5733149';
 
 const SIGNED_IN = { status: 200, signedIn: true };
 
-/** The views that must pass all tests of pages. */
+/** The views that must pass the tests of all pages. */
 export const VIEWS: readonly View[] = [
   { name: 'landing', path: '/', status: 200, signedIn: false },
-  { name: 'no such page, signed out', path: '/nowhere', status: 404, signedIn: false },
-  { name: 'no such page', path: '/nowhere', status: 404, signedIn: true },
-  { name: 'address that can’t be read', path: '/workspaces/%E0%A4%A', status: 400, signedIn: true },
+  { name: 'page not found, signed out', path: '/nowhere', status: 404, signedIn: false },
+  { name: 'page not found', path: '/nowhere', status: 404, signedIn: true },
+  { name: 'malformed URL', path: '/workspaces/%E0%A4%A', status: 400, signedIn: true },
 
   { name: 'workspaces', path: '/workspaces', status: 200, signedIn: true },
   { name: 'workspaces, page 2', path: '/workspaces?page=2', status: 200, signedIn: true },
   { name: 'workspaces, past the end', path: '/workspaces?page=50', status: 200, signedIn: true },
   {
-    name: 'workspaces, none',
+    name: 'workspaces, empty list',
     path: '/workspaces',
     status: 200,
     signedIn: true,
     service: respondsWithList([]),
   },
-  { ...SIGNED_IN, name: 'workspaces, one', path: '/workspaces', service: respondsWithList([ONE_WORKSPACE]) },
-  { name: 'workspaces, found', path: '/workspaces?find=design', status: 200, signedIn: true },
-  { name: 'workspaces, none found', path: '/workspaces?find=no+such+words', status: 200, signedIn: true },
-
-  { name: 'inside a workspace', path: INSIDE, status: 200, signedIn: true },
-  { name: 'inside a workspace, second kind', path: `${INSIDE}/murals`, status: 200, signedIn: true },
-  { ...SIGNED_IN, name: 'inside a workspace, page 2', path: `${INSIDE}/murals?limit=2&page=2` },
-  { name: 'inside a workspace, found', path: `${INSIDE}/murals?find=map`, status: 200, signedIn: true },
   {
-    name: 'inside a workspace, none',
+    ...SIGNED_IN,
+    name: 'workspaces, one item',
+    path: '/workspaces',
+    service: respondsWithList([ONE_WORKSPACE]),
+  },
+  { name: 'workspaces, search results', path: '/workspaces?find=design', status: 200, signedIn: true },
+  {
+    name: 'workspaces, no search results',
+    path: '/workspaces?find=no+such+words',
+    status: 200,
+    signedIn: true,
+  },
+
+  { name: 'workspace', path: INSIDE, status: 200, signedIn: true },
+  { name: 'workspace, second list', path: `${INSIDE}/murals`, status: 200, signedIn: true },
+  { ...SIGNED_IN, name: 'workspace, page 2', path: `${INSIDE}/murals?limit=2&page=2` },
+  { name: 'workspace, search results', path: `${INSIDE}/murals?find=map`, status: 200, signedIn: true },
+  {
+    name: 'workspace, empty list',
     path: INSIDE,
     status: 200,
     signedIn: true,
     service: respondsWithList([]),
   },
-  { name: 'no such workspace', path: '/workspaces/nowhere', status: 404, signedIn: true },
+  { name: 'workspace not found', path: '/workspaces/nowhere', status: 404, signedIn: true },
 
   { name: 'console', path: '/console', status: 200, signedIn: true },
   { name: 'guide to calling the API', path: '/console/guide', status: 200, signedIn: true },
 
-  { name: 'service fails', path: '/workspaces', status: 502, signedIn: true, service: respondsToApi(500) },
-  { name: 'service refuses', path: '/workspaces', status: 403, signedIn: true, service: respondsToApi(403) },
-  { name: 'list is missing', path: '/workspaces', status: 404, signedIn: true, service: respondsToApi(404) },
+  { name: 'failing service', path: '/workspaces', status: 502, signedIn: true, service: respondsToApi(500) },
+  {
+    name: 'access refused by the service',
+    path: '/workspaces',
+    status: 403,
+    signedIn: true,
+    service: respondsToApi(403),
+  },
+  { name: 'missing list', path: '/workspaces', status: 404, signedIn: true, service: respondsToApi(404) },
   {
     name: 'too many requests',
     path: '/workspaces',
@@ -75,7 +91,7 @@ export const VIEWS: readonly View[] = [
     service: respondsToApi(429, '{}', { 'retry-after': '3600' }),
   },
   {
-    name: 'service responds with HTML',
+    name: 'HTML response from the service',
     path: '/workspaces',
     status: 502,
     signedIn: true,
@@ -83,14 +99,14 @@ export const VIEWS: readonly View[] = [
   },
 
   {
-    name: 'sign-in of an unknown state',
+    name: 'sign-in with an unknown state',
     path: '/auth/callback?state=x&code=y',
     status: 400,
     signedIn: false,
   },
   { name: 'access denied', path: '/auth/callback', status: 403, signedIn: false, reach: deny },
   {
-    name: 'on the way after sign-in',
+    name: 'forwarding page after sign-in',
     path: '/auth/callback',
     status: 200,
     signedIn: false,
@@ -101,12 +117,12 @@ export const VIEWS: readonly View[] = [
 
 const hostile = { ...SIGNED_IN, service: respondsWithHostileItems };
 
-/** The same views with hostile items, or with a hostile search. */
+/** Views with hostile items or a hostile search. */
 export const HOSTILE_VIEWS: readonly View[] = [
   { ...hostile, name: 'hostile workspaces', path: '/workspaces' },
-  { ...hostile, name: 'hostile workspaces, found', path: '/workspaces?find=hostile' },
-  { ...hostile, name: 'inside a hostile workspace', path: INSIDE },
-  { ...hostile, name: 'inside a hostile workspace, found', path: `${INSIDE}/murals?find=hostile` },
+  { ...hostile, name: 'hostile workspaces, search results', path: '/workspaces?find=hostile' },
+  { ...hostile, name: 'hostile workspace', path: INSIDE },
+  { ...hostile, name: 'hostile workspace, search results', path: `${INSIDE}/murals?find=hostile` },
   ...HOSTILE_TEXTS.filter(({ name }) => /^the end|Eta|override|joiners/.test(name)).map(({ name, text }) => ({
     name: `search for ${name}`,
     path: `/workspaces?find=${encodeURIComponent(text)}`,
@@ -128,7 +144,7 @@ function respondsToApi(
   };
 }
 
-/** Makes each list this one page. */
+/** Responds to every list request with this one page. */
 function respondsWithList(items: readonly unknown[]): Interceptor {
   return respondsToApi(200, JSON.stringify({ value: items }));
 }
@@ -153,7 +169,7 @@ async function deny(page: Page, testApp: TestApp): Promise<void> {
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
 }
 
-/** The page goes on by itself. A 204 for the next page keeps this one on the screen (RFC 9110 §15.3.5). */
+/** Allows access and stays on the forwarding page: a 204 for the next page keeps it on screen (RFC 9110 §15.3.5). */
 async function allowAndStay(page: Page, testApp: TestApp): Promise<void> {
   await page.route(`${testApp.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
   await openConsentPage(page, testApp);

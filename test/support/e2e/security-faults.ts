@@ -1,9 +1,8 @@
 import type { ShownView } from './view-browser.ts';
 
 /**
- * What a view does against the content security that we promise: in its headers, in its markup as the server
- * wrote it, in what the browser complains of (but for the status that the view is meant to have), and in what it asks
- * others for. A line each.
+ * Returns the violations of the promised content security in a view, one per line: in its headers, in its markup as the
+ * server sent it, in the messages of the browser (except for an expected error status), and in requests to other origins.
  */
 export async function securityFaults(shown: ShownView): Promise<string[]> {
   return [
@@ -17,7 +16,7 @@ export async function securityFaults(shown: ShownView): Promise<string[]> {
   ];
 }
 
-/** What the browser complained of; that a page is an error page, or asks for what is meant to fail, is no complaint. */
+/** Returns the errors that the browser reported, except those about an expected error status. */
 export function complaintsOf(shown: Pick<ShownView, 'complaints' | 'status' | 'failing'>): string[] {
   const { complaints, status, failing = status } = shown;
   const isExpected = (text: string) =>
@@ -44,7 +43,7 @@ function policyFaults(policy: string): string[] {
   ];
 }
 
-/** Read by the browser's own parser, in a document that is never shown. */
+/** Finds inline code with the browser's own parser, in a document that is never shown. */
 async function inlineMarkup({ empty, html }: ShownView): Promise<string[]> {
   return empty.evaluate<string[]>(`(${FIND_INLINE})(${JSON.stringify(html)})`);
 }

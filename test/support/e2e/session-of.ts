@@ -2,31 +2,31 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { sessionKey } from '../../../src/session/store.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** The session that a browser profile is signed in with. */
+/** Returns controls for the session of a browser profile. */
 export async function sessionOf(context: BrowserContext, testApp: TestApp) {
   const cookie = (await context.cookies(testApp.origin)).find(({ name }) => name === 'cloakroom');
   const id = testApp.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
   if (id === undefined) throw new Error('the browser has no session cookie');
   const key = sessionKey(testApp.config.redisPrefix, id);
   return {
-    /** Moves the end of its idle time, in ms from now. */
+    /** Sets the time until the session expires from inactivity, in ms. */
     idleEndsIn: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
     idleLeft: async () => testApp.redis.pttl(key),
-    /** Ends it as time does: the cookie stays. */
+    /** Ends the session like an expiry, so that the browser keeps the cookie. */
     end: async () => void (await testApp.redis.del(key)),
   };
 }
 
-/** Further ahead of ours than a machine can keep a test from stopping it. */
+/** Far enough ahead that even a slow machine stops the clock before this time. */
 const AHEAD_MS = 3_600_000;
 
-/** Stops the browser's clock, best before a page is opened: nothing is over there before the test lets time pass. */
+/** Stops the browser's clock. Call it before a page is opened, so that no timer fires until the test advances the clock. */
 export async function stopClock({ clock }: BrowserContext): Promise<void> {
   await clock.install();
   await clock.pauseAt(Date.now() + AHEAD_MS);
 }
 
-/** Returns to a tab, and waits until it has requested its session. */
+/** Simulates a return to the tab, and waits for its session response. */
 export async function comeBackTo(page: Page): Promise<void> {
   const response = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

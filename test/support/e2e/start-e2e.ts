@@ -7,8 +7,8 @@ import type { TestApp } from '../test-app.ts';
 import { knowsItsSession, openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
 /**
- * Starts a test app and Chromium for all tests of a file. The pages of a test and its responses for the service end with the
- * test. `inOnePage`: signed-in pages without preparation share one page.
+ * Starts a test app and Chromium for all tests of a file. After each test, its pages are closed and its responses removed. With
+ * `inOnePage`, signed-in tests without `prepare` share one page.
  */
 export function startE2e(
   env: Readonly<Record<string, string>> = {},
@@ -33,11 +33,11 @@ export function startE2e(
   return {
     testApp,
     chromium,
-    /** Opens a page in a profile of its own, without a session. */
+    /** Opens a page in its own profile, without a session. */
     open: async (look?: Look) => closeAfterTest(await openPage(chromium, look)),
     /**
-     * Opens the page at `path` as a user who has just signed in (without Chromium, to be quick), once the page knows its session;
-     * `prepare` runs before the first request.
+     * Opens the page at `path` as a user who has just signed in. The sign-in runs outside Chromium for speed. Resolves once the
+     * page has its first session response. `prepare` runs before the first request.
      */
     async openSignedIn(
       path = '/workspaces',
@@ -64,7 +64,7 @@ export function startE2e(
   };
 }
 
-/** The cookies of a new session as `demo`, guarded as the server set them. */
+/** Signs in as `demo` and returns the cookies with the attributes that the server set. */
 export async function cookiesOfSignedIn(testApp: TestApp) {
   const { browser } = await testApp.signIn();
   const cookies = await browser.jar.getCookies(testApp.origin);

@@ -6,24 +6,24 @@ import type { View } from './pages.ts';
 import { cookiesOfSignedIn } from './start-e2e.ts';
 import { openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
-/** A view in a browser of its own. */
+/** A view that is shown in the browser. */
 export interface ShownView extends WatchedPage {
   readonly testApp: TestApp;
   readonly status: number;
-  /** The status of the requests of its scripts, where they are meant to fail. */
+  /** The expected status of the requests of its scripts if they are meant to fail. */
   readonly failing?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** As the server sent it. */
+  /** The document as the server sent it. */
   readonly html: string;
-  /** Requests of our own pages to other origins. */
+  /** Requests from the page to other origins. */
   readonly askedElsewhere: string[];
-  /** An empty page without a policy, for all views. */
+  /** An empty page without a content security policy, shared by all views. */
   readonly empty: Page;
 }
 
 /**
- * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. `inOnePage` shows all views in
- * one page, for views that leave nothing behind in it.
+ * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. With `inOnePage`, all views
+ * share one page, so they must not leave any state in it.
  */
 export function useViewBrowser({ inOnePage = false } = {}) {
   return useFixture(async () => openViewBrowser(inOnePage));
@@ -42,7 +42,7 @@ async function openViewBrowser(inOnePage: boolean) {
   };
 
   return {
-    /** Opens a view; `prepare` runs before the first request. */
+    /** Opens a view. `prepare` runs before the first request. */
     async show(
       view: View,
       look: Look = {},
@@ -92,7 +92,7 @@ async function signedInApp(env: Readonly<Record<string, string>>) {
   return { testApp, cookies: await cookiesOfSignedIn(testApp) };
 }
 
-/** The document at the view's path; what its query is, the way there decides. */
+/** Returns whether this is the document at the path of the view. The query may differ. */
 function isShown(response: Response, address: string): boolean {
   const [shown, wanted] = [new URL(response.url()), new URL(address)];
   const isRedirect = response.status() >= 300 && response.status() < 400;
@@ -104,7 +104,7 @@ function isShown(response: Response, address: string): boolean {
   );
 }
 
-/** Only a navigation, to sign in at the service, may leave our origin. */
+/** Returns whether a request leaves the origin. Only a navigation to the sign-in of the service may. */
 function isElsewhere(request: Request, testApp: TestApp): boolean {
   const { origin } = new URL(request.url());
   if (origin === testApp.origin) return false;

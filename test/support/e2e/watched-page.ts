@@ -9,21 +9,21 @@ export interface Look {
   readonly colorScheme?: 'light' | 'dark';
 }
 
-/** A page in a browser profile of its own, and what the browser had to complain about. */
+/** A page in its own browser profile, with the errors that the browser reported. */
 export interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly look: Look;
-  /** Errors of the console and of scripts, violations of the content security policy among them. */
+  /** Errors of the console and of scripts, including violations of the content security policy. */
   readonly complaints: string[];
 }
 
-/** Told to the test by the browser's own event (Content Security Policy Level 3, section 5.1). */
+/** Reports violations to the test with the browser's own event (Content Security Policy Level 3, section 5.1). */
 const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
-/** A page tells other tabs of its session as the last step after its first session response. */
+/** Marks the document once the page has notified other tabs, its last step after the first session response. */
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
@@ -32,12 +32,12 @@ const NOTE_SESSION = `{
   };
 }`;
 
-/** Shorter than the timeout of a test, so that Playwright names what is missing. */
-const PATIENCE_MS = 90_000;
+/** Shorter than the timeout of a test, so that Playwright reports the missing element. */
+const ACTION_TIMEOUT_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };
 
-/** Each value of width, colour scheme and JavaScript with each value of the others: the rest are made of these pairs. */
+/** Pairs each value of width, colour scheme and JavaScript with each value of the others (pairwise coverage). */
 export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: true, width: 1280, colorScheme: 'light' },
   { javaScriptEnabled: true, width: 360, colorScheme: 'dark' },
@@ -45,18 +45,18 @@ export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: false, width: 360, colorScheme: 'light' },
 ];
 
-/** Opens an empty page in a profile of its own; every page that it opens later is watched as well. */
+/** Opens an empty page in its own profile. Pages that it opens later are watched as well. */
 export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
   const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
   const viewport = { width, height: HEIGHTS[width] };
   const context = await chromium.newContext({ viewport, colorScheme, javaScriptEnabled });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   const complaints: string[] = [];
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(error.error().message));
-  // Beside the console, which might leave one out; it has no say where there are no scripts.
+  // The console might miss a violation, so the page also reports them. That needs JavaScript.
   await context.exposeBinding('reportViolation', (_source, violation: string) => complaints.push(violation));
   await context.addInitScript(REPORT_VIOLATIONS);
   await context.addInitScript(NOTE_SESSION);
@@ -70,9 +70,9 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
 }
 
 /**
- * Opens a page for each look but once: a profile, a process and an empty cache for each test cost three times what the page does.
- * The next test finds the page in its look, alone and signed out, without storage, permissions, routes and complaints. What it
- * finds are the clock of the test before, its listeners, and functions that it has exposed: such a test needs a profile of its own.
+ * Opens one page for each look and reuses it, because a new profile, process and cache for each test take three times as long.
+ * Each test gets the page signed out, without other tabs, storage, permissions, routes and errors. A stopped clock, listeners
+ * and exposed functions remain, so a test that uses them needs its own profile.
  */
 export function openInOnePage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
   const opened = new Map<string, Promise<WatchedPage>>();
@@ -96,7 +96,7 @@ async function reset(watched: WatchedPage): Promise<void> {
   await context.clearCookies();
   await page.emulateMedia({ reducedMotion: null });
   await lookAgain(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
-  // Nothing is under way that would keep the page; its address is another, or the way to a part of it would not load it.
+  // Stop loading, and change the URL so that a later navigation that differs only in its fragment still loads the page.
   if (page.url() !== 'about:blank')
     await page.evaluate("stop(), sessionStorage.clear(), history.replaceState(null, '', '/')");
   complaints.length = 0;
@@ -122,14 +122,14 @@ export async function resize(page: Page, size: { width: number; height: number }
   await eventually(async () => page.evaluate<boolean>(`innerWidth === ${size.width}`));
 }
 
-/** Signs a page in as `demo` through the pages of the local service, with or without JavaScript, and returns to `path`. */
+/** Signs in as `demo` through the pages of the local service, with or without JavaScript, and returns to `path`. */
 export async function signIn(page: Page, testApp: TestApp, path = '/workspaces'): Promise<void> {
   await page.goto(`${testApp.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
   await passService(page);
   await page.waitForURL(testApp.origin + path);
 }
 
-/** Passes the service's pages as `demo`, who may be signed in there, and allows the scopes. */
+/** Signs in at the service as `demo` if necessary, and allows the scopes. */
 export async function passService(page: Page): Promise<void> {
   const userName = page.getByLabel('User name');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });

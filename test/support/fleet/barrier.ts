@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { createDeferred, type Deferred } from '../../../src/promises.ts';
 
-/** A point on the way to the service or back at which a test can hold requests or responses. */
+/** A point before or after the service at which a test can hold requests or responses. */
 export type Barrier = ReturnType<typeof createBarrier>;
 
 /** Creates an open barrier. */
@@ -12,7 +12,7 @@ export function createBarrier() {
     hold() {
       closed ??= createDeferred();
     },
-    /** Lets through what is held, and everything after it. */
+    /** Releases everything that is held, and opens the barrier. */
     release() {
       closed?.resolve();
       closed = null;
@@ -24,12 +24,12 @@ export function createBarrier() {
       arrival.resolve();
       await closed.promise;
     },
-    /** Resolves as soon as something is held. */
+    /** Resolves as soon as the barrier holds something. */
     reached: async () => arrival.promise,
   };
 }
 
-/** Lets the service finish its response, and holds that at the barrier; `onSend` sees it as it leaves. */
+/** Holds the finished response of the service at the barrier. `onSend` is called when it is sent. */
 export function holdResponse(
   res: ServerResponse,
   barrier: Barrier,

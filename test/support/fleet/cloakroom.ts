@@ -13,16 +13,16 @@ const MANIFEST = new URL('../../../package.json', import.meta.url);
 
 const { scripts } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { scripts: { start: string } };
 
-/** The options of node in `npm start`. */
+/** The Node options in `npm start`. */
 const START_OPTIONS = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
 /** A line of Cloakroom's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 
-/** Cloakroom as operators run it, in a process of its own. */
+/** Cloakroom as operators run it, in its own process. */
 export type Cloakroom = Awaited<ReturnType<typeof startCloakroom>>;
 
-/** Starts `dist/main.js`, by default on a port that no other program gets when this process is replaced. */
+/** Starts `dist/main.js`, by default on a port that stays reserved when the process is replaced. */
 export async function startCloakroom(env: Readonly<Record<string, string>>) {
   const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
   const PORT = env['PORT'] ?? String(await freePort());
@@ -42,7 +42,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
-    /** The lines so far that are no JSON. */
+    /** Returns the lines so far that are not JSON. */
     strayLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     /** Sends SIGHUP. Resolves with the log line about the reload. */
     async rereadSecrets() {
@@ -51,11 +51,11 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
       await eventually(async () => reloadLines().length > before);
       return reloadLines()[before] as LogLine;
     },
-    /** Sets its clock this far from that of the machine. */
+    /** Sets the difference between its clock and that of the machine. */
     setClock: async (skewMs: number) => setSkew(0, skewMs),
-    /** Adds to the time that has passed by its performance.now(). Its timers are unchanged. */
+    /** Moves its `performance.now()` forward. Its timers are unchanged. */
     skipTime: async (ms: number) => setSkew(1, (skippedMs += ms)),
-    /** kill -9. Resolves once it has ended. */
+    /** Sends SIGKILL. Resolves once the process has ended. */
     async kill() {
       child.kill('SIGKILL');
       await program.ended();
@@ -69,10 +69,10 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
   };
 }
 
-/** On a busy machine, Cloakroom may need several attempts until it finds the nodes of a cluster that respond. */
+/** On a busy machine, Cloakroom may need several attempts to find the cluster nodes that respond. */
 const READY_WITHIN_MS = 20_000;
 
-/** Resolves once a process is ready: it listens before it has found Redis. */
+/** Resolves once a process is ready. It listens before it has connected to Redis. */
 export async function untilReady({ url }: Cloakroom): Promise<void> {
   const isReady = async () => (await send(url, '', { path: '/readyz' })).status === 200;
   await eventually(isReady, READY_WITHIN_MS);

@@ -2,8 +2,8 @@ import { openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Loaded before Cloakroom into a process of its own: the test that started it may move its clocks, even while it is stopped. Redis,
- * the service and the process's timers keep theirs.
+ * Loaded into a Cloakroom process before the app, so that a test can move its clocks even while it is stopped. The clocks of
+ * Redis and the service, and the timers of the process, are unchanged.
  */
 const skewsMs = new Float64Array(2);
 const file = openSync(join(process.env['TMPDIR'] ?? '', 'clocks'), 'w+');

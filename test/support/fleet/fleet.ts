@@ -18,7 +18,7 @@ import { startService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** A session that was put into Redis as sign-in would have. */
+/** A session stored in Redis as a sign-in would have stored it. */
 export interface TestSession {
   /** The id in the cookie. */
   readonly id: string;
@@ -27,26 +27,26 @@ export interface TestSession {
   readonly grant: Grant;
 }
 
-/** Several processes of Cloakroom beside one Redis, before one service. */
+/** Several Cloakroom processes that share one Redis and one service. */
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 interface FleetOptions {
-  /** By default 1. */
+  /** The default is 1. */
   readonly processes?: number;
   /** Cloakroom's own variables. */
   readonly env?: Env;
   /** `LOCAL_SERVICE_*` */
   readonly service?: Env;
-  /** The address of a Redis of the test. By default the fleet starts one. */
+  /** The URL of a Redis that the test provides. By default, the fleet starts one. */
   readonly redisUrl?: string;
 }
 
-/** Starts a fleet before the tests of a file, or of a `describe`, and ends it after them. */
+/** Starts a fleet before the tests of a file, or of a `describe`, and stops it after them. */
 export function useFleet(options: FleetOptions | (() => FleetOptions) = {}): Fleet {
   return useFixture(async () => startFleet(typeof options === 'function' ? options() : options));
 }
 
-/** Starts a fleet beside a Redis that a test may break. */
+/** Starts a fleet with a Redis that a test may break. */
 export function useFleetAndRedis(options: FleetOptions): {
   readonly fleet: Fleet;
   readonly redis: RedisServer;
@@ -55,7 +55,7 @@ export function useFleetAndRedis(options: FleetOptions): {
   return { redis, fleet: useFleet(() => ({ ...options, redisUrl: redis.url })) };
 }
 
-/** Starts Redis, service and processes, each on ports of their own. */
+/** Starts Redis, the service and the processes, each on its own port. */
 export async function startFleet(options: FleetOptions = {}) {
   const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
   const redisUrl = options.redisUrl ?? privateRedis?.url ?? '';
@@ -86,7 +86,7 @@ export async function startFleet(options: FleetOptions = {}) {
       SCOPES: 'room:read room:write workspace:read',
       REDIS_URL: redisUrl,
       SESSION_KEYS: SESSION_KEY,
-      SIGN_INS_PER_ADDRESS: '100000', // all come from one address
+      SIGN_INS_PER_ADDRESS: '100000', // all requests come from one address
       ...options.env,
       ...env,
     });
@@ -100,9 +100,9 @@ export async function startFleet(options: FleetOptions = {}) {
   const storedGrant = async ({ id }: TestSession) => (await store.peek(id))?.session.record.grant ?? null;
   return {
     service,
-    /** The processes that run. A test may end some and add others. */
+    /** The running processes. A test may stop some and add others. */
     processes,
-    /** The process with this number, modulo their count. */
+    /** Returns the process with this index, modulo their number. */
     at(count: number): Cloakroom {
       const cloakroom = processes[count % processes.length];
       if (cloakroom === undefined) throw new Error('no process is running');
@@ -110,32 +110,32 @@ export async function startFleet(options: FleetOptions = {}) {
     },
     /** For `REDIS_URL`. */
     redisUrl,
-    /** A connection of the test's own to Cloakroom's Redis. */
+    /** The test's own connection to Cloakroom's Redis. */
     redis,
     /** Cloakroom's sessions, through that connection. */
     store,
-    /** Process id of the Redis; 0 where the test has its own. */
+    /** The process id of Redis; 0 if the test provides its own. */
     redisPid: privateRedis?.pid ?? 0,
-    /** The grant that Redis holds for a session; null where the session has ended. */
+    /** Resolves with the grant that Redis holds for a session; null if the session has ended. */
     storedGrant,
     /** Counts the sessions that Redis no longer holds. */
     async countLost(sessions: readonly TestSession[]): Promise<number> {
-      await redisReady(redis); // the processes may be connected again before the test
+      await redisReady(redis); // the processes may reconnect before the test does
       const grants = await Promise.all(sessions.map(storedGrant));
       return grants.filter((grant) => grant === null).length;
     },
-    /** Token requests with the refresh token that a session began with. */
+    /** Returns the token requests that used the initial refresh token of a session. */
     refreshesOf: ({ grant }: TestSession) =>
       service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
-    /** Starts another process. `env` adds to the variables of the fleet. */
+    /** Starts another process. `env` extends the variables of the fleet. */
     add,
-    /** Starts another process in the place of one that has ended. */
+    /** Starts another process in place of one that has ended. */
     async replace(old: Cloakroom, env?: Env): Promise<Cloakroom> {
       const fresh = await add(env);
       processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
       return fresh;
     },
-    /** Stores a session of this user. Its tokens are fresh except for what is given. */
+    /** Stores a session for this user. Its grant is fresh except for the given changes. */
     async createSession(user = 'demo', changed: Partial<Grant> = {}): Promise<TestSession> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };

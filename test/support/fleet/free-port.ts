@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** The kernel gives ports from 32768 on (ip(7)). So no other process gets one of these, even while it is closed for a while. */
+/** The kernel assigns ports from 32768 (ip(7)), so no other process receives one of these, even while it is closed. */
 const LOWEST = 12_000;
 const PORTS = 20_000;
 
 let last = Math.floor(Math.random() * PORTS);
 
 /**
- * Resolves with an unused port of the loopback interface, and reserves it against other tests of this machine until this process
- * ends. A program may use it, leave it, and use it again.
+ * Resolves with an unused port of the loopback interface, and reserves it until this process ends. Other tests on this machine
+ * don't use it, even while it is closed.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS; tries += 1) {
     last = (last + 1) % PORTS;
     const port = LOWEST + last;
-    // The kernel forgets an abstract socket when its process ends, however it ends (unix(7)).
+    // The kernel removes an abstract socket when its process ends for any reason (unix(7)).
     const reservation = await listen({ path: `\0cloakroom-test-port-${port}` });
     reservation?.unref();
     const probe = reservation && (await listen({ host: '127.0.0.1', port }));
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   throw new Error('there is no free port');
 }
 
-/** Null where the address is in use. */
+/** Resolves with null if the address is in use. */
 async function listen(options: ListenOptions) {
   const server = createServer().listen(options);
   return once(server, 'listening').then(

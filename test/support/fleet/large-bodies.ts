@@ -4,21 +4,21 @@ import { connect, type Socket } from 'node:net';
 import { createDeferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 
-/** A prime: a block of a usual size that is lost or doubled on the way changes the bytes after it. */
+/** A prime, so that a lost or duplicated block of any usual size shifts the pattern and is detected. */
 const PERIOD = 65_521;
 const PIECE = 256 * 1024;
 const ONCE = randomBytes(PERIOD);
 /** Every body repeats these bytes. */
 const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1 }, () => ONCE));
-/** The response to a whole upload. */
-const THANKS = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
+/** The response to a complete upload. */
+const UPLOADED = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
 
-/** How many bytes of a body its sender has written. */
+/** Counts the bytes of a body that the sender has written. */
 interface Progress {
   sent: number;
 }
 
-/** Sends this many bytes as fast as the other side reads them. */
+/** Sends this many bytes as fast as the receiver reads them. */
 async function pour(socket: Socket, bytes: number, progress: Progress): Promise<void> {
   for (progress.sent = 0; progress.sent < bytes; progress.sent += PIECE) {
     const from = progress.sent % PERIOD;
@@ -28,7 +28,7 @@ async function pour(socket: Socket, bytes: number, progress: Progress): Promise<
 }
 
 /**
- * Reads one message. Resolves with its head once its body has arrived whole and unchanged. It reads no body before `goOn`
+ * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Reads no body until `goOn`
  * resolves.
  */
 async function receive(socket: Socket, goOn?: Promise<void>): Promise<string> {
@@ -66,18 +66,18 @@ async function receive(socket: Socket, goOn?: Promise<void>): Promise<string> {
   return promise;
 }
 
-/** Starts a service of large bodies on a free port: `GET …?{bytes}` downloads one, any other method uploads one. */
+/** Starts a service for large bodies on a free port. `GET …?{bytes}` downloads one; any other method uploads one. */
 export async function startLargeService() {
   const service = {
-    /** Of the last download. */
+    /** The progress of the last download. */
     progress: { sent: 0 },
-    /** It reads the bodies of uploads once this has resolved. */
+    /** The service reads the bodies of uploads once this has resolved. */
     goOn: Promise.resolve(),
   };
   const serve = async (socket: Socket) => {
     const head = await receive(socket, service.goOn);
     const bytes = Number(/^GET [^ ?]*\?(\d+) /.exec(head)?.[1] ?? Number.NaN);
-    if (Number.isNaN(bytes)) socket.write(THANKS);
+    if (Number.isNaN(bytes)) socket.write(UPLOADED);
     else {
       socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${bytes}\r\n\r\n`);
       await pour(socket, bytes, service.progress);
@@ -93,7 +93,7 @@ export async function startLargeService() {
   });
 }
 
-/** Downloads this many bytes over a connection of its own. Reads the body once `goOn` resolves; rejects unless it is whole. */
+/** Downloads this many bytes over a new connection. Reads the body once `goOn` resolves. Rejects if it is incomplete. */
 export async function download(url: string, cookie: string, bytes: number, goOn?: Promise<void>) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`GET ${PATH}?${bytes} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`);
@@ -102,7 +102,7 @@ export async function download(url: string, cookie: string, bytes: number, goOn?
   if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(head);
 }
 
-/** Uploads this many bytes over a connection of its own. Rejects unless the service has received all of them. */
+/** Uploads this many bytes over a new connection. Rejects unless the service has received all of them. */
 export async function upload(url: string, cookie: string, bytes: number, progress: Progress = { sent: 0 }) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
   let response = '';

@@ -2,15 +2,15 @@ import { startHaproxy } from '../haproxy.mjs';
 import { startFleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
-/** Three processes behind HAProxy, as `deploy/haproxy.cfg` sets it up. */
+/** Three processes behind HAProxy with `deploy/haproxy.cfg`. */
 export type BalancedFleet = Awaited<ReturnType<typeof startBalancedFleet>>;
 
-/** Starts three processes and HAProxy before them, with variables of Cloakroom and of the local service. */
+/** Starts three processes behind HAProxy, with variables for Cloakroom and for the local service. */
 export async function startBalancedFleet(
   env: Readonly<Record<string, string>> = {},
   service: Readonly<Record<string, string>> = {},
 ) {
-  // The processes need PUBLIC_URL, and HAProxy needs the processes.
+  // Choose the port first: the processes need it for PUBLIC_URL, and HAProxy needs the processes.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const fleet = await startFleet({
@@ -24,9 +24,9 @@ export async function startBalancedFleet(
   );
   return {
     ...fleet,
-    /** The address of HAProxy, which a browser uses. */
+    /** The URL of HAProxy, which browsers use. */
     url,
-    /** The log of HAProxy so far. */
+    /** Returns the log of HAProxy so far. */
     balancerLog: () => balancer.printed(),
     async [Symbol.asyncDispose]() {
       await balancer[Symbol.asyncDispose]();

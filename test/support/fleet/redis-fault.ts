@@ -5,7 +5,7 @@ import { startStopwatch } from '../stopwatch.ts';
 import type { Fleet, TestSession } from './fleet.ts';
 import { send, signOut, startLoad, type FleetResponse, type RequestOptions } from './requests.ts';
 
-/** Every request that needs Redis, except sign-out, which succeeds only once. */
+/** All requests that need Redis, except sign-out, which succeeds only once. */
 const REQUESTS = {
   api: {},
   page: { path: '/workspaces', headers: ACCEPT_HTML },
@@ -18,20 +18,20 @@ type UserRequest = keyof typeof REQUESTS;
 
 const USER_REQUESTS = Object.keys(REQUESTS) as UserRequest[];
 
-/** Without this cookie, Cloakroom does not look for a sign-in transaction in Redis. */
+/** Without this cookie, Cloakroom does not look up a sign-in transaction in Redis. */
 const SIGN_IN_COOKIE = `cloakroom-signin-x=${'a'.repeat(43)}`;
 
 interface Exchange {
   readonly request: UserRequest;
-  /** By performance.now(). */
+  /** Measured with performance.now(). */
   readonly startedAt: number;
   readonly response: FleetResponse;
 }
 
-/** A user who sends requests to every process again and again while a test injects faults. */
+/** A user who keeps sending requests to every process while a test injects faults. */
 export type PollingUser = ReturnType<typeof startPollingUser>;
 
-/** Starts to send these requests, each ten times a second at most. */
+/** Starts sending these requests, each at most ten times a second. */
 export function startPollingUser(
   { processes }: Fleet,
   { cookie }: TestSession,
@@ -53,9 +53,9 @@ export function startPollingUser(
   );
 
   return {
-    /** The requests that have a response so far. */
+    /** The requests that have received a response so far. */
     exchanges,
-    /** Resolves with the first response, of this status if given, to a request that starts from now on. */
+    /** Resolves with the first response to a request that starts after this call, optionally with this status. */
     next: async (request: UserRequest, status?: number) => {
       const from = performance.now();
       return new Promise<FleetResponse>((resolve) => {
@@ -68,7 +68,7 @@ export function startPollingUser(
         listeners.add(listener);
       });
     },
-    /** Lets requests in flight finish. */
+    /** Stops sending and waits for the requests in flight. */
     async stop() {
       await Promise.all(loads.map(async (load) => load.stop()));
     },
@@ -81,25 +81,25 @@ export interface RedisFault {
   readonly end: () => void | Promise<void>;
 }
 
-/** `expired` are API requests whose access token has expired; that of the others has not. */
+/** `expired` requests are API requests with an expired access token. The other requests have unexpired tokens. */
 type ObservedRequest = UserRequest | 'expired' | 'logout' | 'readyz' | 'healthz';
 
-/** What users of every process saw before, during and after a fault. */
+/** The responses that users of every process received before, during and after a fault. */
 export interface ObservedFault {
   /** Responses to requests that were sent and finished during the fault. */
   readonly during: Readonly<Record<ObservedRequest, readonly FleetResponse[]>>;
-  /** All responses to requests from before the fault until after it. */
+  /** All responses from before the fault until after it. */
   readonly responses: readonly FleetResponse[];
-  /** The users who sent them; the last one signed out. */
+  /** The sessions of the users who sent the requests. The last user signed out. */
   readonly sessions: Readonly<Record<'unexpired' | 'expired' | 'signedOut', TestSession>>;
-  /** From the end of the fault to the first response, to a request after it, that is as before the fault. */
+  /** The time from the end of the fault until a later request gets the same response as before the fault. */
   readonly recoveredInMs: Readonly<Record<UserRequest | 'expired' | 'readyz', number>>;
 }
 
-/** At least, until each request has a response of each process. */
-const LASTS_MS = 500;
+/** The minimum duration of a fault, during which every request gets a response from every process. */
+const MIN_FAULT_MS = 500;
 
-/** Injects a fault into a fleet under load. Where nothing works afterwards, only the test's timeout ends this. */
+/** Injects a fault into a fleet under load. If the fleet does not recover, only the timeout of the test ends the wait. */
 export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Promise<ObservedFault> {
   const sessions = {
     unexpired: await fleet.createSession('unexpired'),
@@ -119,7 +119,7 @@ export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Pr
     sendToAll(async (url) => signOut(url, sessions.signedOut.cookie, { accept: 'text/html' })),
     getReadyz(),
     sendToAll(async (url) => send(url, '', { path: '/healthz' })),
-    delay(LASTS_MS),
+    delay(MIN_FAULT_MS),
     expiredUser.next('api'),
     ...USER_REQUESTS.map(async (request) => user.next(request)),
   ]);

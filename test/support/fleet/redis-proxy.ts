@@ -4,19 +4,19 @@ import { createDeferred, type Deferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 import type { Barrier } from './barrier.ts';
 
-/** A TCP proxy in front of a Redis that can delay and hold what passes. */
+/** A TCP proxy in front of Redis that can delay and hold commands and replies. */
 export type RedisProxy = Awaited<ReturnType<typeof startRedisProxy>>;
 
 /** Starts a proxy in front of a port of the loopback interface. */
 export async function startRedisProxy(port: number) {
   const proxy = {
-    /** Delay of replies from now on, in ms. */
+    /** The delay of replies, in ms. */
     delayMs: 0,
-    /** Delays only replies to commands with this text; the empty text is in all. */
+    /** Delays only replies to commands that contain this text. The empty text matches all commands. */
     onlyAfter: '',
-    /** Holds the first command that matches, and all commands after it, until `thaw`. */
+    /** Holds the first command that matches and all later commands until `thaw`. */
     freezeAt: null as RegExp | null,
-    /** Holds the reply to a command that matches at the barrier, and later replies on that connection. */
+    /** Holds the reply to a matching command at the barrier, and all later replies on that connection. */
     replies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
   };
   let frozen: Deferred<void> | null = null;
@@ -29,7 +29,7 @@ export async function startRedisProxy(port: number) {
     let passed = Promise.resolve();
     far.on('data', (chunk) => {
       const waited = delay(command.includes(proxy.onlyAfter) ? proxy.delayMs : 0);
-      // Never before an earlier reply, which may have a longer delay.
+      // Keep the order of replies, because an earlier reply may have a longer delay.
       replied = replied.then(async () => waited).then(() => void near.write(chunk));
     });
     near.on('data', (chunk: Buffer) => {
@@ -49,7 +49,7 @@ export async function startRedisProxy(port: number) {
 
   return Object.assign(proxy, {
     isFrozen: () => frozen !== null,
-    /** The commands that are held. */
+    /** Returns the held commands. */
     held: () => held,
     thaw: () => {
       held = '';

@@ -5,7 +5,7 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { controlRedis } from '../redis/redis-node.ts';
 import { freePort } from './free-port.ts';
 
-/** A Redis on a TCP port whose data survives a crash, and faults for it. */
+/** A Redis on a TCP port with data that survives a crash, and faults to inject. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts a Redis that writes each change to disk before it replies. */
@@ -27,12 +27,12 @@ export async function startRedisServer() {
     port,
     /** For `REDIS_URL`. */
     url: `redis://127.0.0.1:${port}`,
-    /** Starts it again on the same port. */
+    /** Restarts Redis on the same port. */
     async restart(how: 'with its data' | 'empty') {
       if (how === 'empty') await rm(join(folder, 'appendonlydir'), { recursive: true });
       running = await startPrivateRedis(settings);
     },
-    /** Makes it the replica of a master that does not exist: it refuses writes. */
+    /** Makes it the replica of a master that does not exist, so that it refuses writes. */
     makeReadOnly: async () => void (await control.ask('REPLICAOF', '127.0.0.1', '1')),
     makeWritable: async () => void (await control.ask('REPLICAOF', 'NO', 'ONE')),
     /** Makes it refuse commands that need memory. */

@@ -2,9 +2,9 @@ import { appendFileSync } from 'node:fs';
 import { tally, type FleetResponse } from './requests.ts';
 
 /**
- * Adds a row to the table that `npm run test:faults` prints; does nothing under `npm test`. `fault` says what the test did, for
- * example "token endpoint responds with 502 with HTML". `sessionsLost` existed before the fault and could not be used after it.
- * `recoveredInMs` is from the end of the fault to the first request that succeeded; absent where no request had to wait for that.
+ * Adds a row to the table that `npm run test:faults` prints. Does nothing under `npm test`. `fault` describes the fault, for
+ * example "token endpoint responds with 502 and HTML". `sessionsLost` counts sessions that were unusable after the fault.
+ * `recoveredInMs` is the time from the end of the fault to the first successful request; absent if no request had to wait.
  */
 export function reportFault(
   fault: string,

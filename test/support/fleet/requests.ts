@@ -2,15 +2,15 @@ import { Agent, request } from 'undici';
 import { startStopwatch } from '../stopwatch.ts';
 import { ME_PATH } from './service.ts';
 
-/** What a request led to. */
+/** The outcome of a request. */
 export interface FleetResponse {
-  /** 0 where the connection broke. */
+  /** 0 if the connection failed. */
   readonly status: number;
-  /** `code` of a problem of Cloakroom's own. */
+  /** The `code` of a problem from Cloakroom. */
   readonly code?: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** From the start of the request to the last byte of the response. */
+  /** The time from the start of the request to the last byte of the response. */
   readonly ms: number;
 }
 
@@ -24,7 +24,7 @@ export interface RequestOptions {
 const createAgent = () => new Agent({ connections: 600, pipelining: 1 });
 let agent = createAgent();
 
-/** Closes the connections that requests have left open; later requests open new ones. */
+/** Closes the idle connections. Later requests open new ones. */
 export async function closeConnections(): Promise<void> {
   const closing = agent;
   agent = createAgent();
@@ -70,10 +70,10 @@ export function tally(responses: readonly FleetResponse[]): Record<string, numbe
   return counts;
 }
 
-/** Requests that go on beside what a test does to the fleet. */
+/** Requests that run in the background of a test. */
 export type Load = ReturnType<typeof startLoad>;
 
-/** Starts clients that each send one request after the other; `sendOne` gets the number of the request. */
+/** Starts clients that each send one request after another. `sendOne` receives the number of the request. */
 export function startLoad(clients: number, sendOne: (count: number) => Promise<FleetResponse>) {
   const responses: FleetResponse[] = [];
   const listeners = new Set<(response: FleetResponse) => void>();
@@ -90,7 +90,7 @@ export function startLoad(clients: number, sendOne: (count: number) => Promise<F
   return {
     /** All responses so far. */
     responses,
-    /** Resolves with the first response from now on that has this status. */
+    /** Resolves with the next response that has this status. */
     next: async (status: number) =>
       new Promise<FleetResponse>((resolve) => {
         const listener = (response: FleetResponse) => {
@@ -100,7 +100,7 @@ export function startLoad(clients: number, sendOne: (count: number) => Promise<F
         };
         listeners.add(listener);
       }),
-    /** Lets requests in flight finish. */
+    /** Stops sending and waits for the requests in flight. */
     async stop() {
       over.abort();
       await all;

@@ -2,14 +2,14 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The variables whose values may stand in a file. */
+/** The variables whose values may come from a file. */
 type SecretName = 'CLIENT_SECRET' | 'REDIS_URL' | 'SESSION_KEYS';
 
-/** Creates a folder with files of these secrets. */
+/** Creates a folder with a file for each of these secrets. */
 export async function createSecretFolder(secrets: Readonly<Partial<Record<SecretName, string>>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   const pathOf = (name: string) => join(folder, name);
-  /** Replaces a file by a new one, as operators are told to. */
+  /** Replaces a file by renaming a new one, as the docs tell operators to do. */
   const write = async (name: SecretName, value: string) => {
     await writeFile(pathOf(`${name}.new`), `${value}\n`);
     await rename(pathOf(`${name}.new`), pathOf(name));
@@ -17,7 +17,7 @@ export async function createSecretFolder(secrets: Readonly<Partial<Record<Secret
   const names = Object.keys(secrets) as SecretName[];
   for (const name of names) await write(name, secrets[name] ?? '');
   return {
-    /** `NAME_FILE` for each of the first secrets. The plain variable is empty. */
+    /** `NAME_FILE` for each initial secret. The plain variable is empty. */
     env: Object.fromEntries(
       names.flatMap((name) => [
         [name, ''],

@@ -19,17 +19,17 @@ import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
-/** Responds with `{"user":"…"}`, the user of the access token. The local service has no such endpoint. */
+/** An endpoint that responds with the user of the access token as `{"user":"…"}`. The local service does not have it. */
 export const ME_PATH = '/api/public/v1/me';
 
 /** A refresh that reached the token endpoint. */
 interface Refresh {
   readonly refreshToken: string;
-  /** By performance.now(). */
+  /** Measured with performance.now(). */
   readonly at: number;
 }
 
-/** Responds in the service's place where it returns true. */
+/** May respond in place of the service. Returns true if it does. */
 type Intercept = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -37,8 +37,8 @@ type Intercept = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Starts the local service behind a server that counts requests and may respond in its place. It has a Redis of its own, so that
- * faults of Cloakroom's Redis leave it alone. `env` holds `LOCAL_SERVICE_*` variables.
+ * Starts the local service behind a server that counts requests and may respond in its place. It has its own Redis, so that
+ * faults in Cloakroom's Redis don't affect it. `env` holds `LOCAL_SERVICE_*` variables.
  */
 export async function startService(env: Readonly<Record<string, string>> = {}) {
   const privateRedis = await startPrivateRedis();
@@ -77,25 +77,25 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   const listen = async (port: number) => {
     server = createServer((req, res) => {
       listener(req, res).catch((error: unknown) => {
-        if (!req.destroyed) failures.push(error); // the process that sent it may have been killed
+        if (!req.destroyed) failures.push(error); // the process that sent the request may have been killed
         res.destroy();
       });
     });
-    server.keepAliveTimeout = 0; // closing an idle connection as it is used again would be another fault
+    server.keepAliveTimeout = 0; // closing an idle connection just as it is reused would be another fault
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   };
-  const goAway = async () => {
+  const stopListening = async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
   };
-  const port = await listen(await freePort()); // no other test takes it while the service is away
+  const port = await listen(await freePort()); // no other test uses it while the service is down
 
   return Object.assign(service, {
     origin: `http://127.0.0.1:${port}`,
-    /** Forgets the refreshes so far, and intercepts nothing any more. */
+    /** Clears the recorded refreshes and removes the interceptor. */
     reset() {
       service.refreshes.length = 0;
       service.intercept = () => false;
@@ -110,7 +110,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
       };
       return barrier;
     },
-    /** Issues the tokens that a sign-in as this user brings. */
+    /** Issues the tokens of a sign-in as this user. */
     async issue(user: string): Promise<Grant> {
       const id = await grants.create({ clientId: config.clientId, userId: user, scopes: config.scopes });
       await grants.keep(id);
@@ -125,7 +125,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
     },
     /** Refuses this access token and all others of its grant from now on. */
     revokeAccess: async (token: string) => accessTokens.revoke(token),
-    /** Responds to the grant's refresh token with `invalid_grant` from now on. */
+    /** Responds to the refresh token of this grant with `invalid_grant` from now on. */
     async revokeGrant(accessToken: string) {
       const id = await accessTokens.grantOf(accessToken);
       if (id !== undefined) await grants.revoke(id);
@@ -134,12 +134,12 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
     changeClientSecret(clientSecret: string) {
       local = createLocalService({ ...config, clientSecret }, redis, createLog('silent'));
     },
-    /** Refuses connections, and closes those that are open. */
-    goAway,
-    /** Listens again, on the same port. */
-    comeBack: async () => void (await listen(port)),
+    /** Closes all connections and refuses new ones. */
+    stopListening,
+    /** Accepts connections on the same port again. */
+    listenAgain: async () => void (await listen(port)),
     async [Symbol.asyncDispose]() {
-      if (server.listening) await goAway();
+      if (server.listening) await stopListening();
       await redis[Symbol.asyncDispose]();
       await privateRedis[Symbol.asyncDispose]();
       if (failures.length > 0) throw new AggregateError(failures, 'an intercept failed');
@@ -147,7 +147,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Records the refresh token of a form, and puts the form back. A refresh is so small that it arrives in one chunk. */
+/** Records the refresh token in a form and puts the form back. A refresh is small enough to arrive in one chunk. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

@@ -3,7 +3,7 @@ import { fc, times } from '../properties.ts';
 const latin1 = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
 
-/** Runs a check on `runs` values, and on the examples first. */
+/** Runs a check on the examples and on generated values, `runs` in total. */
 export async function forAll<T>(
   runs: number,
   values: fc.Arbitrary<T>,
@@ -17,27 +17,27 @@ export async function forAll<T>(
 /** A byte, as a character. */
 export const BYTE = latin1(0x00, 0xff);
 
-/** A character that Node's parser accepts in a header's value. */
+/** A character that Node's parser accepts in a header value. */
 export const HEADER_BYTE = fc.oneof(latin1(0x20, 0x7e), latin1(0x80, 0xff), fc.constant('\t'));
 
-/** A character that Node's parser accepts in a request's target; a target has no `#`. */
+/** A character that Node's parser accepts in a request target, which has no `#`. */
 export const TARGET_BYTE = fc.oneof(
   fc.constantFrom(...'%./?&=;:@\\|"<>[]{}^`~+,'.split('')),
   latin1(0x21, 0x7e).filter((character) => character !== '#'),
 );
 
-/** The characters of base64url (RFC 4648 §5), in which codes, tokens and challenges are. */
+/** The alphabet of base64url (RFC 4648 §5), which codes, tokens and challenges use. */
 export const BASE64URL: readonly string[] =
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
 
-/** Any character; most often one that parsers treat in a special way. */
+/** Any character, but most often one that parsers treat specially. */
 const CHARACTER = fc.oneof(
   fc.constantFrom(...'\0\t\n\r "#%&+,/:;=?\\éİ\u2028\ufeff'.split(''), '😀'),
   fc.constantFrom(...'AZaz09-_.~'.split('')),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
 );
 
-/** Texts with a meaning in JavaScript or HTTP. */
+/** Texts with a special meaning in JavaScript or HTTP. */
 const WORDS = [
   ...['', '__proto__', 'constructor', 'hasOwnProperty'],
   ...['null', 'undefined', 'NaN', '[object%20Object]', '*'],
@@ -56,7 +56,7 @@ const EDITS: readonly Edit[] = [
   (text, at) => text.slice(0, at) + percentEncode(text.slice(at, at + 1)) + text.slice(at + 1),
 ];
 
-/** `valid` with one place changed, and unrelated texts made of `unit`; never `valid` itself. */
+/** Generates `valid` with one change, and unrelated texts made of `unit`. Never generates `valid` itself. */
 export function altered(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
   // Parsers fail at the ends most often.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));
@@ -82,9 +82,9 @@ function percentEncode(character: string): string {
   return [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** The credentials of an `Authorization` header of this scheme; undefined for any other header. */
+/** Returns the credentials in an `Authorization` header with this scheme; undefined for any other header. */
 export function credentialsIn(header: string, scheme: string): string | undefined {
-  const trimmed = header.replaceAll(/^[ \t]+|[ \t]+$/g, ''); // as Node does; trim() would also take other blanks
+  const trimmed = header.replaceAll(/^[ \t]+|[ \t]+$/g, ''); // as Node does; trim() would also remove other whitespace
   const [word = '', credentials = '', ...more] = trimmed.split(/ +/);
   const isOfScheme = word.toLowerCase() === scheme.toLowerCase() && more.length === 0;
   return isOfScheme && /^[\w.~+/-]+=*$/.test(credentials) ? credentials : undefined; // token68 (RFC 9110 §11.2)

@@ -9,7 +9,7 @@ export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
 /** The fields of the sign-in page. */
 export const DEMO = { username: 'demo', password: 'demo' };
 
-/** The address of an authorization request; an override of undefined leaves the parameter out. */
+/** Returns the URL of an authorization request. An override of undefined omits the parameter. */
 export function authorizationUrl(overrides: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters: Record<string, string | undefined> = {
     client_id: CLIENT_ID,
@@ -27,8 +27,8 @@ export function authorizationUrl(overrides: Readonly<Record<string, string | und
 export type CookieBrowser = ReturnType<typeof openBrowser>;
 
 /**
- * A browser with an empty cookie jar, which follows no redirect. `../browser.ts` goes from page to page as a user does; this one
- * also sends what no page offers: a step without its token, the form of one request to the address of another.
+ * Opens a browser with an empty cookie jar that follows no redirects. Unlike `../browser.ts`, it can send requests that no page
+ * offers, such as a step without its form token or a form for another authorization request.
  */
 export function openBrowser(server: Server) {
   const jar = new CookieJar();
@@ -40,27 +40,27 @@ export function openBrowser(server: Server) {
     for (const cookie of res.get('set-cookie') ?? []) await jar.setCookie(cookie, origin + url);
     return res;
   };
-  /** Posts fields, or the body of a form as it is. */
+  /** Posts fields, or a form body as it is. */
   const post = async (url: string, fields: Fields | string) =>
     send(request(server).post(url).type('form').send(fields), url);
   return {
     jar,
     post,
     get: async (url: string) => send(request(server).get(url), url),
-    /** Posts the form of a page as pressing the button `step` would, with its hidden fields. */
+    /** Posts the form of a page with its hidden fields, like the button `step`. */
     submit: async (url: string, page: Response, step: string, fields: Fields = {}) =>
       post(url, { form_token: formTokenOf(page), step, ...fields }),
   };
 }
 
-/** The hidden token of a page's form. */
+/** Returns the hidden token of the form on a page. */
 export function formTokenOf(page: Response): string {
   const token = /name="form_token" value="(?<token>[^"]+)"/.exec(page.text)?.groups?.['token'];
   if (token === undefined) throw new Error(`No form on this page (${page.status}).`);
   return token;
 }
 
-/** Signs in if the sign-in page comes, and allows the app. Resolves to the parameters of the callback. */
+/** Signs in if necessary, and allows the app. Resolves with the parameters of the callback. */
 export async function signInAndAllow(
   browser: CookieBrowser,
   url = authorizationUrl(),
@@ -75,7 +75,7 @@ export async function signInAndAllow(
   return new URL(locationOf(res)).searchParams;
 }
 
-/** Another browser, at whatever server, with a copy of the cookies. */
+/** Copies the cookies into another browser, which may use another server. */
 export async function copyCookies(from: CookieJar, to: CookieBrowser): Promise<CookieBrowser> {
   const { cookies } = await from.serialize();
   for (const { key, value } of cookies) {
@@ -84,7 +84,7 @@ export async function copyCookies(from: CookieJar, to: CookieBrowser): Promise<C
   return to;
 }
 
-/** Where a response redirects to. */
+/** Returns the redirect target of a response. */
 export function locationOf(res: Response): string {
   const location = res.get('location');
   if (location === undefined) throw new Error(`No redirect (${res.status}): ${res.text}`);

@@ -6,13 +6,13 @@ import { CALLBACK, type RawResponse } from './requests.ts';
 const JSON_TYPE = 'application/json';
 const WORDS: unknown = expect.stringMatching(/.+/);
 
-/** A token as the service writes them. */
+/** Matches a token of the service. */
 export const A_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
 
-/** All that may be in an error_description (RFC 6749 §5.2). */
+/** Matches a valid error_description (RFC 6749 §5.2). */
 export const DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
 
-/** The four of interface section 7. */
+/** The four errors of section 7 of the interface. */
 const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
@@ -21,19 +21,19 @@ const TOKEN_ERRORS = [
 ] as const;
 export type TokenError = (typeof TOKEN_ERRORS)[number];
 
-/** What a client sees of a JSON response; the body is compared whole. No response may be stored. */
+/** Returns the parts of a JSON response that tests compare, including the whole body. No response may be stored. */
 export function outcomeOf(res: Response) {
   return { status: res.status, type: res.type, cache: res.get('cache-control'), body: res.body as unknown };
 }
 
 const outcome = (status: number, body: unknown) => ({ status, type: JSON_TYPE, cache: 'no-store', body });
 
-/** The outcome of a request that succeeds. */
+/** Returns the outcome of a successful request. */
 export function success(body: unknown) {
   return outcome(200, body);
 }
 
-/** The outcome of a token request that is refused. */
+/** Returns the outcome of a refused token request. */
 export function tokenRefusal(error: TokenError) {
   const status = error === 'invalid_client' ? 401 : 400;
   return outcome(status, { error, error_description: DESCRIPTION });
@@ -46,12 +46,12 @@ export const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
 export const INVALID_GRANT = tokenRefusal('invalid_grant');
 export const INVALID_REQUEST = tokenRefusal('invalid_request');
 
-/** The outcome of an API request that is refused. */
+/** Returns the outcome of a refused API request. */
 export function apiRefusal(status: number, code: string) {
   return outcome(status, { code, message: WORDS, details: [] });
 }
 
-/** Resolves to the outcome of an authorization request's first step: a page, or a redirect to the app. */
+/** Resolves with the outcome of the first step of an authorization request: a page, or a redirect to the app. */
 export async function authorizationOutcome(server: Server, url: string) {
   const res = await request(server).get(url);
   const location = res.get('location');
@@ -65,10 +65,10 @@ export async function authorizationOutcome(server: Server, url: string) {
 /** The outcome of a valid authorization request: the sign-in page. */
 export const ASKS_TO_SIGN_IN = { status: 200, type: 'text/html', asksToSignIn: true };
 
-/** The outcome of an authorization request without a redirect target that can be trusted. */
+/** The outcome of an authorization request without a trusted redirect target. */
 export const SHOWS_ERROR = { status: 400, type: 'text/html', asksToSignIn: false };
 
-/** The outcome of an authorization request with another fault; the state is that of `authorizationUrl`. */
+/** Returns the outcome of an authorization request with another fault, with the state of `authorizationUrl`. */
 export function tellsApp(error: string) {
   return {
     status: 303,
@@ -77,19 +77,19 @@ export function tellsApp(error: string) {
   };
 }
 
-/** For conditional checks, because the linter forbids a conditional `expect` in a test. */
+/** Checks the status. For conditional checks, because the linter forbids a conditional `expect` in a test. */
 export function expectStatus(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
 }
 
-/** Expects an error in the API's shape. */
+/** Checks for an error in the shape of the API. */
 export function expectApiError(response: RawResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
   expect(JSON.parse(response.text)).toEqual({ code, message: WORDS, details: [] });
   expect(response.get('content-type')).toMatch(/^application\/json/);
 }
 
-/** Expects one of `errors` of the token endpoint, in its shape (RFC 6749 §5.2) and with its status. */
+/** Checks for one of these token endpoint errors, with the right shape (RFC 6749 §5.2) and status. */
 export function expectTokenError(response: RawResponse, errors: readonly string[] = TOKEN_ERRORS): void {
   const body = JSON.parse(response.text) as { error: string };
   expect(body).toEqual({
@@ -101,7 +101,7 @@ export function expectTokenError(response: RawResponse, errors: readonly string[
   expect(response.get('cache-control')).toBe('no-store');
 }
 
-/** Expects a complete page and no redirect. */
+/** Checks for a complete page without a redirect. */
 export function expectPage(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
   expect(response.get('location')).toBeUndefined();

@@ -19,20 +19,20 @@ import {
   type TokenResponse,
 } from './requests.ts';
 
-const MOST_PAGES = 500;
+const MAX_PAGES = 500;
 
 export type ServiceFixture = Awaited<ReturnType<typeof startServiceFixture>>;
 
-/** A server with the requests that tests send to it. */
+/** A server with helpers to send requests to it. */
 export type LocalService = Awaited<ReturnType<ServiceFixture['start']>>;
 
-/** Starts a Redis and a local service on it for the tests of a file. `fixture.start` starts more services on that Redis. */
+/** Starts Redis and a local service for the tests of a file. `fixture.start` starts more services with the same Redis. */
 export function useLocalService(overrides: Partial<LocalServiceConfig> = {}) {
   const fixture = useFixture(startServiceFixture);
   return { fixture, service: useFixture(async () => fixture.start(overrides)) };
 }
 
-/** Starts a Redis, and local services on it. Disposal ends it and every service. */
+/** Starts Redis, and local services on demand. Disposal stops all of them. */
 export async function startServiceFixture() {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
@@ -44,17 +44,17 @@ export async function startServiceFixture() {
 
   return {
     redis,
-    /** Milliseconds; a test moves it forward. */
+    /** The time in ms. A test moves it forward. */
     clock,
     logged,
-    /** Starts a service on a port of its own, as another process would. */
+    /** Starts a service on its own port, like another process. */
     async start(overrides: Partial<LocalServiceConfig> = {}) {
       const config = { ...loadLocalServiceConfig({}), ...overrides };
       const app = createLocalService(config, redis, log, () => clock.time);
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');
       servers.push(server);
-      // Disposal of this fixture closes the server; a second close would reject.
+      // The disposal of the fixture closes the server. A second close would reject.
       return Object.assign(server, requestsTo(server), { [Symbol.asyncDispose]: async () => {} });
     },
     async [Symbol.asyncDispose]() {
@@ -62,7 +62,7 @@ export async function startServiceFixture() {
         server.closeAllConnections();
         server.close();
       }
-      // A second disconnect would leave a timer of ioredis behind.
+      // A second disconnect would leave an ioredis timer behind.
       if (redis.status !== 'end') redis.disconnect();
       await privateRedis[Symbol.asyncDispose]();
     },
@@ -74,7 +74,7 @@ function requestsTo(server: Server) {
   const postToken = (fields: Fields) => request(server).post(TOKEN_PATH).type('form').send(fields);
   const exchange = (code: string, more: Fields = {}) => postToken(codeFields(code, more));
 
-  /** A code that a user has just allowed. */
+  /** Resolves with a new authorization code for this user. */
   async function newCode(
     overrides: Readonly<Record<string, string | undefined>> = {},
     user = 'demo',
@@ -96,15 +96,15 @@ function requestsTo(server: Server) {
     exchange,
     refresh: (token: string, more: Fields = {}) => postToken(refreshFields(token, more)),
     newCode,
-    /** The tokens of a user who has just signed in. */
+    /** Resolves with the tokens of a new sign-in. */
     newTokens: async (scope?: string, user?: string): Promise<TokenResponse> =>
       tokensOf(await exchange(await newCode(scope === undefined ? {} : { scope }, user))),
     getApi,
-    /** Reads a list from the first page to the last, each requested as the interface says. */
+    /** Reads all pages of a list, each requested as the interface specifies. */
     async readPages(path: string, accessToken: string, limit?: number): Promise<ListPage[]> {
       const pages: ListPage[] = [];
       const query = new URLSearchParams(limit === undefined ? {} : { limit: String(limit) });
-      while (pages.length < MOST_PAGES) {
+      while (pages.length < MAX_PAGES) {
         const res = await getApi(`${path}?${query.toString()}`, accessToken);
         if (res.status !== 200) throw new Error(`Page ${pages.length + 1}: ${res.status} ${res.text}`);
         const page = res.body as ListPage;

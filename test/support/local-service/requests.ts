@@ -5,18 +5,18 @@ import type { Response } from 'supertest';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import { exchangeBytes } from '../raw-client.ts';
 
-/** The redirect URL that the local service knows by default. */
+/** The redirect URI that is registered by default. */
 export const CALLBACK = 'http://localhost:3000/auth/callback';
 const CREDENTIALS = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
 
-/** Leaves the credentials out of a token request. */
+/** Omits the credentials from a token request. */
 export const NO_CREDENTIALS = { client_id: undefined, client_secret: undefined };
 export const VERIFIER = 'a-verifier.with_all~the-marks-and-43-characters';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 export const PKCE = { code_challenge: CHALLENGE, code_challenge_method: 'S256' };
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** Fields of a form; undefined leaves one out. */
+/** The fields of a form. Fields set to undefined are omitted. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
 /** A successful response of the token endpoint. */
@@ -32,7 +32,7 @@ export interface ListPage {
   readonly next?: string;
 }
 
-/** A whole response as it came; a supertest Response has the same members. */
+/** A complete raw response. A supertest Response has the same members. */
 export interface RawResponse {
   readonly status: number;
   readonly text: string;
@@ -47,23 +47,23 @@ export function originOf(server: Server): string {
   return `http://127.0.0.1:${portOf(server)}`;
 }
 
-/** The tokens of a successful response of the token endpoint; a refresh without rotation gives no refresh token. */
+/** Returns the tokens in a successful token response. A refresh without rotation returns no refresh token. */
 export function tokensOf(res: Response): TokenResponse {
   if (res.status !== 200) throw new Error(`No tokens: ${res.status} ${res.text}`);
   return res.body as TokenResponse;
 }
 
-/** The ids of all items on these pages, in order. */
+/** Returns the ids of all items on these pages, in order. */
 export function idsOf(pages: readonly ListPage[]): string[] {
   return pages.flatMap((page) => page.value.map((item) => String(item['id'])));
 }
 
-/** The fields that exchange a code. */
+/** Returns the form fields of a code exchange. */
 export function codeFields(code: string, more: Fields = {}): Record<string, string> {
   return present({ ...CREDENTIALS, grant_type: 'authorization_code', redirect_uri: CALLBACK, code, ...more });
 }
 
-/** The fields that use a refresh token. */
+/** Returns the form fields of a refresh. */
 export function refreshFields(token: string, more: Fields = {}): Record<string, string> {
   return present({ ...CREDENTIALS, grant_type: 'refresh_token', refresh_token: token, ...more });
 }
@@ -75,8 +75,8 @@ function present(fields: Fields): Record<string, string> {
 }
 
 /**
- * Sends request line, headers and body as they are; each character of the head is a byte (Latin-1). Rejects without a
- * whole response in time.
+ * Sends the request line, headers and body as they are. Each character of the head is a byte (Latin-1). Rejects unless a
+ * complete response arrives in time.
  */
 export async function requestRaw(
   server: Server,
@@ -89,7 +89,7 @@ export async function requestRaw(
   return parseResponse(await exchangeBytes(portOf(server), bytes));
 }
 
-/** Posts a body of this type as it is. */
+/** Posts a body with this content type as it is. */
 export function postRaw(
   server: Server,
   path: string,

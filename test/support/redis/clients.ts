@@ -4,7 +4,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 
-/** Creates a client as Cloakroom does, which connects in the background. */
+/** Creates a client that connects in the background, as in Cloakroom. */
 export function createClient(url: string): RedisClient & AsyncDisposable {
   const client = createRedis(parseRedisUrl(url), createLog('silent'));
   return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });
@@ -17,7 +17,7 @@ export async function openClient(url: string): Promise<RedisClient & AsyncDispos
   return client;
 }
 
-/** Creates a client of one Redis, or of a master behind Sentinels. Resolves once it is ready. */
+/** Creates a client for a single Redis, or for a master behind Sentinels. Resolves once it is ready. */
 export async function openRedis(url: string): Promise<Redis & AsyncDisposable> {
   const client = await openClient(url);
   if (!(client instanceof Redis)) throw new Error('that is a cluster');
@@ -26,7 +26,7 @@ export async function openRedis(url: string): Promise<Redis & AsyncDisposable> {
 
 export type SessionReader = Awaited<ReturnType<typeof openSessionReader>>;
 
-/** Opens a client and its session reads. `idleSeconds` is the time to live that a read gives to a key. */
+/** Opens a client and its session reads. `idleSeconds` is the time to live that a read sets on a key. */
 export async function openSessionReader(url: string, idleSeconds: number) {
   const client = await openRedis(url);
   const read = createSessionReads(client, idleSeconds);

@@ -4,7 +4,7 @@ import { freePort } from '../fleet/free-port.ts';
 import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
-/** A third of the keys. After a failover the replica is the master. */
+/** A master and its replica, which hold a third of the keys. After a failover, the replica is the master. */
 export interface Shard {
   readonly master: RedisNode;
   readonly replica: RedisNode;
@@ -14,16 +14,16 @@ const SETTINGS = [
   `requirepass "${PASSWORD}"`,
   `masterauth "${PASSWORD}"`,
   'cluster-enabled yes',
-  'cluster-require-full-coverage no', // or the loss of one shard would stop the others
+  'cluster-require-full-coverage no', // otherwise the loss of one shard would stop the others
   'repl-diskless-sync-delay 0',
-  'repl-ping-replica-period 1', // CLUSTER SLOTS names a replica after its first message from the master
-  'shutdown-timeout 0', // or a master waits ten seconds for a replica that has ended
+  'repl-ping-replica-period 1', // CLUSTER SLOTS lists a replica only after its first message from the master
+  'shutdown-timeout 0', // otherwise a master waits 10 s for a replica that has ended
 ];
 
-/** Nodes take another node for failed after this time without a reply, in ms. Redis's default suits a busy machine. */
+/** After this time without a reply, nodes consider another node failed. The default of Redis suits a busy machine. */
 const NODE_TIMEOUT_MS = { usual: 15_000, forOutages: 1_500 };
 
-/** Starts three masters with a replica each. Resolves when all nodes agree on their roles, and a failover would succeed. */
+/** Starts three masters with one replica each. Resolves once all nodes agree on their roles and a failover would succeed. */
 export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usual') {
   const nodes = await Promise.all(
     Array.from({ length: 6 }, async () =>

@@ -9,16 +9,16 @@ import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '
 import { startStopwatch } from '../stopwatch.ts';
 import { passSignIn } from '../test-app.ts';
 
-/** Two processes before a service whose tokens expire soon, and which accepts each refresh token once. */
+/** Two processes with a service whose access tokens expire soon and whose refresh tokens work once. */
 export interface TwoProcesses extends Fleet {
-  /** Where a browser signs in: the second process. */
+  /** The second process, where browsers sign in. */
   readonly origin: string;
 }
 
-/** Longer than any failover here, so that a token from before it is still of use after it. */
+/** Longer than any failover in these tests, so that an access token outlives it. */
 const TOKEN_SECONDS = 6;
 
-/** Starts two processes of Cloakroom beside the Redis of this `REDIS_URL`; resolves when both are ready. */
+/** Starts two Cloakroom processes with this `REDIS_URL`. Resolves once both are ready. */
 export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
@@ -35,7 +35,7 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
     await fleet.add({ PORT: String(port) });
     return { ...fleet, origin };
   } catch (error) {
-    await fleet[Symbol.asyncDispose](); // processes of Cloakroom don't end with the test's
+    await fleet[Symbol.asyncDispose](); // the Cloakroom processes would outlive the test process
     throw error;
   }
 }
@@ -43,9 +43,9 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
 /** Enough for each master of a cluster to hold some of them. */
 const SESSIONS = 30;
 
-/** Tests that everything Cloakroom does with Redis works with the Redis of this fleet. */
+/** Tests that all uses of Redis in Cloakroom work with the Redis of this fleet. */
 export function testUserJourney(fleet: TwoProcesses): void {
-  test('a user signs in, reads several pages and signs out, for good', async () => {
+  test('a user can sign in, read several pages and sign out for good', async () => {
     const { origin, processes } = fleet;
     const browser = new Browser();
     const consent = await passSignIn(browser, await browser.open(`${origin}/auth/login`));
@@ -53,7 +53,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(first.text).toContain('Workspaces 1–25');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Workspaces 51–75');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Workspaces 26–50');
-    // Pages work without stored cursors, too. Only the log shows a failure.
+    // Pages also work without stored cursors, so only the log would show a failure.
     const logged = processes.flatMap((each) => each.logged());
     expect(logged.filter(({ msg }) => msg === 'page cursors not stored')).toEqual([]);
 
@@ -64,7 +64,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(tally(after)).toEqual({ '401 session_expired': processes.length });
   });
 
-  test('every process reads all sessions, each is refreshed once, and sign-out ends it for both processes', async () => {
+  test('every process can read all sessions, each session is refreshed once, and sign-out ends it for both processes', async () => {
     const { processes, service } = fleet;
     const sessions = await Promise.all(
       Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
@@ -83,11 +83,11 @@ export function testUserJourney(fleet: TwoProcesses): void {
 }
 
 const CLIENTS = 4;
-/** During an outage responses come at once; without a pause, counting them would take all of the machine. */
+/** Limits the load, because responses during an outage arrive at once. */
 const PAUSE_MS = 25;
 const RECOVERED_WITHIN_MS = 12_000;
 
-/** Requests of all sessions in turn, to every process. */
+/** Starts sending requests of all sessions in turn to every process. */
 export function startRequests(
   { processes }: TwoProcesses,
   sessions: readonly TestSession[],
@@ -110,15 +110,15 @@ export async function createSessions(fleet: TwoProcesses, count: number): Promis
   );
 }
 
-/** What clients saw of a fault of Redis. */
+/** The responses that clients received around a Redis fault. */
 export interface ObservedFailover {
   readonly responses: readonly FleetResponse[];
-  /** Those after each process had served each session again. */
+  /** The responses after every process had served every session again. */
   readonly afterwards: readonly FleetResponse[];
   readonly sessionsLost: number;
 }
 
-/** Observes a fault under load, until every process serves each session that Redis has kept, and `mend` has ended it. */
+/** Observes a fault under load until every process serves each session that Redis has kept, and `mend` has run. */
 export async function observeFailover(
   fleet: TwoProcesses,
   sessions: readonly TestSession[],
@@ -139,7 +139,7 @@ export async function observeFailover(
 }
 
 export function testFailover(observed: () => ObservedFailover): void {
-  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
+  test('requests fail only with 503, only for a while, and each within 2 s', () => {
     const { responses } = observed();
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
@@ -153,20 +153,20 @@ export function testFailover(observed: () => ObservedFailover): void {
 }
 
 const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
-/** A request after an interrupted refresh waits until the lock of that has expired. */
+/** A request after an interrupted refresh waits until the lock has expired. */
 const LONGEST_WAIT_MS = 10_000;
 
 function slowest(responses: readonly FleetResponse[]): number {
   return Math.max(...responses.map(({ ms }) => ms));
 }
 
-/** Resolves with the number of sessions that Redis has lost. */
+/** Waits until all remaining sessions are served. Resolves with the number of sessions that Redis has lost. */
 async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]): Promise<number> {
   let sessionsLost = 0;
   for (const { id, cookie } of sessions) {
     await eventually(async () => {
       const responses = await Promise.all(fleet.processes.map(async ({ url }) => send(url, cookie)));
-      const found = await fleet.store.peek(id).catch(() => undefined); // the test's own connection may be down
+      const found = await fleet.store.peek(id).catch(() => undefined); // the connection of the test may be down
       if (found === null) sessionsLost += 1;
       return found === null || (found !== undefined && responses.every(({ status }) => status === 200));
     }, RECOVERED_WITHIN_MS);
@@ -174,7 +174,7 @@ async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]
   return sessionsLost;
 }
 
-/** Resolves once `/readyz` of every process has this status; each response comes within 2 s. */
+/** Resolves once `/readyz` of every process has this status. Checks that each response arrives within 2 s. */
 export async function untilReadiness(
   { processes }: Pick<TwoProcesses, 'processes'>,
   status: 200 | 503,

@@ -6,13 +6,13 @@ import {
 } from '../../../src/redis/private-redis.ts';
 import { freePort } from '../fleet/free-port.ts';
 
-/** The password of each node, and of the connections between them. A URL has to encode it. */
+/** The password of each node and of the connections between them. It must be encoded in a URL. */
 export const PASSWORD = 'pass:word/@1';
 
-/** One Redis process of several that work together. */
+/** A Redis process that belongs to a group of nodes. */
 export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
 
-/** Starts a node with the password, on a loopback port of its own. `settings` are further lines of its configuration. */
+/** Starts a node with the password on its own loopback port. `settings` are additional configuration lines. */
 export async function startRedisNode(settings: readonly string[], mode: PrivateRedisMode = 'server') {
   const port = await freePort();
   const running = await startPrivateRedis(['bind 127.0.0.1', `port ${port}`, ...settings], mode);
@@ -23,17 +23,17 @@ export async function startRedisNode(settings: readonly string[], mode: PrivateR
   };
 }
 
-/** What a test does to a Redis process. `running` gives the process, which a restart may have replaced. */
+/** Creates controls for a Redis process. `running` returns the current process, which a restart may have replaced. */
 export function controlRedis(running: () => PrivateRedis, password?: string) {
   const signal = (name: NodeJS.Signals) => {
     try {
       process.kill(running().pid, name);
     } catch {
-      // it has ended
+      // the process has already ended
     }
   };
   return {
-    /** Sends a command over a connection of its own. Rejects without a reply within five seconds. */
+    /** Sends a command over a new connection. Rejects if no reply arrives within 5 s. */
     async ask(...[command = '', ...args]: readonly string[]): Promise<unknown> {
       const client = new Redis({
         path: running().url.replace(/^[^:]+:\/\//, ''),
@@ -50,18 +50,18 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
         client.disconnect();
       }
     },
-    /** kill -9: connections break, and new ones are refused. */
+    /** Sends SIGKILL, which breaks connections and refuses new ones. */
     async kill() {
       signal('SIGKILL');
       await running()[Symbol.asyncDispose]();
     },
-    /** Stops the process (SIGSTOP): it accepts connections and commands, and does not reply. */
+    /** Stops the process (SIGSTOP). It still accepts connections and commands, but does not reply. */
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
   };
 }
 
-/** Whether a node is a replica. A node that changes its role closes connections. */
+/** Returns whether a node is a replica. A node closes its connections when its role changes. */
 export async function isReplica(node: RedisNode): Promise<boolean> {
   const role = await node.ask('ROLE').catch(() => null);
   return Array.isArray(role) && role[0] === 'slave';

@@ -4,14 +4,14 @@ import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 const NAME = 'the-master';
 
 /**
- * A Sentinel takes a master for down after this time. A busy machine must not look like an outage. The third Sentinel is slower:
- * if all three stood for leader at once, none might get two votes.
+ * The time after which each Sentinel considers a master down, long enough for a busy machine. The third Sentinel is slower,
+ * because none might get two votes if all three were candidates at once.
  */
 const DOWN_AFTER_MS = [1_000, 1_000, 1_500];
-/** After twice this time a Sentinel may fail over again. */
+/** A Sentinel may fail over again after twice this time. */
 const FAILOVER_TIMEOUT_MS = 1_000;
 
-/** Intervals of Sentinel in ms, shorter than the 1 to 10 s that it waits by default. */
+/** Sentinel intervals in ms, shorter than the defaults of 1 to 10 s. */
 const INTERVALS = ['INFO-PERIOD', '300', 'PING-PERIOD', '200', 'ASK-PERIOD', '200', 'PUBLISH-PERIOD', '300'];
 
 const REQUIRE_PASSWORD = `requirepass "${PASSWORD}"`;
@@ -21,12 +21,12 @@ const NODE_SETTINGS = [
   `masterauth "${PASSWORD}"`,
   'repl-diskless-sync-delay 0',
   'repl-ping-replica-period 1',
-  'shutdown-timeout 0', // or a master waits ten seconds for a replica that has ended
+  'shutdown-timeout 0', // otherwise a master waits 10 s for a replica that has ended
 ];
 
 /**
- * Starts a master, two replicas and three Sentinels, of which two have to agree. Resolves when a failover would succeed. The
- * first Sentinel has no password, the others have one.
+ * Starts a master, two replicas and three Sentinels with a quorum of two. Resolves once a failover would succeed. The first
+ * Sentinel has no password; the others have one.
  */
 export async function startSentinels() {
   const first = await startRedisNode(NODE_SETTINGS);
@@ -55,12 +55,12 @@ export async function startSentinels() {
     url: `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}`,
     nodes,
     sentinels,
-    /** The master, as the first Sentinel that replies names it. */
+    /** Resolves with the master according to the first Sentinel that replies. */
     master,
-    /** Resolves when another failover would succeed. */
+    /** Resolves once another failover would succeed. */
     settled: async () =>
       eventually(async () => {
-        // A node that changes its role closes connections.
+        // A node closes its connections when its role changes.
         const replication = await (await master()).ask('INFO', 'replication').catch(() => '');
         return String(replication).includes('state=online');
       }),

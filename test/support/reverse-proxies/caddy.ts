@@ -8,10 +8,10 @@ import type { Certificate } from '../certificate.ts';
 import { startKeptProgram } from '../kept-program.mjs';
 import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
 
-/** The file that operators get. */
+/** The configuration file for operators. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
-/** Starts Caddy with that file before the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
+/** Starts Caddy in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
 export async function startCaddy(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-caddy-'));
   const at = (name: string) => join(folder, name);
@@ -21,7 +21,7 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
   };
   await writeCertificate(place.certificate);
   const env = {
-    HOME: folder, // it keeps its state there
+    HOME: folder, // Caddy stores its state there
     BIND: 'default_bind 127.0.0.1',
     HTTP_PORT: String(place.httpPort),
     HTTPS_PORT: String(place.httpsPort),
@@ -38,7 +38,7 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
     async leaveOut() {}, // its health checks notice the draining process
     async changeCertificate(certificate) {
       await writeCertificate(certificate);
-      // It reads the file again, with the same variables.
+      // Reload the file with the same variables.
       await promisify(execFile)('caddy', ['reload', '--force', ...config], {
         env: { PATH: process.env['PATH'], ...env },
       });

@@ -1,15 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The file that operators get. */
+/** The configuration file for operators. */
 const CONFIG = new URL('../../../deploy/nginx.conf', import.meta.url);
 
 /**
- * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it as Debian's does: logs
- * and compression are on there. Returns the command that runs it.
+ * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it. As on Debian, logs and
+ * compression are on. Returns the command that runs it.
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} place
- * @param {readonly string[]} hosts of the processes: `127.0.0.1:port`
+ * @param {readonly string[]} hosts `127.0.0.1:port` of each process
  * @returns {Promise<[string, ...string[]]>}
  */
 export async function writeNginxConf(folder, place, hosts) {
@@ -21,7 +21,7 @@ export async function writeNginxConf(folder, place, hosts) {
   await writeFile(
     at('nginx.conf'),
     `
-      ${process.getuid?.() === 0 ? 'user root;' : ''} # the owner of the folder
+      ${process.getuid?.() === 0 ? 'user root;' : ''} # root owns the folder
       daemon off;
       worker_processes 1;
       pid ${at('nginx.pid')};
@@ -39,7 +39,7 @@ export async function writeNginxConf(folder, place, hosts) {
 }
 
 /**
- * Makes the changes that the comments of the file demand, and changes where it listens and logs.
+ * Makes the changes that the comments in the file require, and changes its ports and log paths.
  * @param {string} config
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string }} place

@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
 
-/** Starts nginx with deploy/nginx.conf before the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
+/** Starts nginx in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
 export async function startNginx(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-nginx-'));
   const at = (name: string) => join(folder, name);
@@ -29,7 +29,7 @@ export async function startNginx(place: Place, hosts: readonly string[]): Promis
       await writeFile(at('cloakroom.conf'), config.replaceAll(`${line};`, `${line} down;`));
       const before = await workers();
       process.kill(await master(), 'SIGHUP');
-      // Old workers end after their last request.
+      // Old workers exit after their last request.
       await eventually(async () => (await workers()).every((pid) => !before.includes(pid)));
     },
     async changeCertificate({ cert, key }) {

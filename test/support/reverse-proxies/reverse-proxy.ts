@@ -5,18 +5,18 @@ import { createCertificate, type Certificate } from '../certificate.ts';
 import { freePort } from '../fleet/free-port.ts';
 import { watch, type RawEnd } from '../raw-client.ts';
 
-/** Where a reverse proxy listens, and its certificate. Cloakroom needs the origin before the proxy starts. */
+/** The ports and the certificate of a reverse proxy. Cloakroom needs the origin before the proxy starts. */
 export interface Place {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** `PUBLIC_URL`: https on a loopback host. */
+  /** The value of `PUBLIC_URL`, https on a loopback host. */
   readonly origin: string;
   readonly certificate: Certificate;
 }
 
-/** nginx or Caddy, which terminates TLS before Cloakroom as deploy/ sets it up, in a process of its own. */
+/** nginx or Caddy, which terminates TLS in front of Cloakroom with a configuration from deploy/. */
 export interface ReverseProxy extends AsyncDisposable {
-  /** Its log so far, of requests and of errors. */
+  /** Resolves with its access and error logs so far. */
   logged(): Promise<string>;
   /** Takes a process out before its SIGTERM, as docs/deploy.md describes; null puts it in again. */
   leaveOut(host: string | null): Promise<void>;
@@ -42,7 +42,7 @@ export function createFetch({ certificate }: Place): typeof fetch {
   return send as unknown as typeof fetch;
 }
 
-/** Opens a connection over TLS, on which a test writes requests byte by byte. */
+/** Opens a TLS connection on which a test writes raw requests. */
 export async function openTls({ httpsPort, certificate }: Place): Promise<RawEnd> {
   const socket = connect({
     port: httpsPort,
@@ -56,7 +56,7 @@ export async function openTls({ httpsPort, certificate }: Place): Promise<RawEnd
   return end;
 }
 
-/** Whether the reverse proxy accepts TLS connections. Then it has loaded its configuration. */
+/** Returns whether the reverse proxy accepts TLS connections, which means that it has loaded its configuration. */
 export async function isUp(place: Place): Promise<boolean> {
   try {
     const end = await openTls(place);
