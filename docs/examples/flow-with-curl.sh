@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The whole OAuth flow against the local service (docs/local-service.md), with nothing but curl: sign in and allow as
-# a browser does, exchange the code, walk a paginated list, refresh, and walk it again.
+# Runs the OAuth flow against the local service (docs/local-service.md) with curl alone. It signs in and allows access as
+# a browser does, exchanges the code, reads a list page by page, refreshes the token, and reads the list again.
 #
 #   npm run service                       # in one terminal
 #   docs/examples/flow-with-curl.sh       # in another
 #
-# The defaults fit it. For others set SERVICE_URL, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPES, ACCOUNT, PASSWORD,
-# LIMIT; beside a demo on another port, SERVICE_URL and REDIRECT_URI. It needs bash, curl and sha256sum (coreutils).
+# The defaults fit `npm run service`. To change them, set SERVICE_URL, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPES,
+# ACCOUNT, PASSWORD or LIMIT. For a demo on other ports, set SERVICE_URL and REDIRECT_URI. Requires bash, curl and
+# sha256sum (coreutils).
 #
-# Ends with 0, or with another code and the step that failed. Made for known credentials on your own machine: what curl
-# gets as an argument, every user of the machine can read in the list of processes.
+# Exits with 0. After a failure, exits with another code and prints the step that failed. Use it only with the demo
+# credentials on your own machine: other users can read the arguments of curl in the process list.
 set -euo pipefail
 
 service=${SERVICE_URL:-http://127.0.0.1:4000}
@@ -21,7 +22,7 @@ account=${ACCOUNT:-demo}
 password=${PASSWORD:-demo}
 limit=${LIMIT:-50}
 
-authorize="$service/api/public/v1/authorization/oauth2/" # the slash at the end belongs to it
+authorize="$service/api/public/v1/authorization/oauth2/" # the trailing slash is required
 token="${authorize}token"
 workspaces="$service/api/public/v1/workspaces"
 
@@ -36,23 +37,23 @@ trap finish EXIT
 step='make a folder for temporary files'
 work=$(mktemp -d)
 
-# One request. Leaves its response in $work/body, $status and $location, and its own address in $url.
-ask() {
-  local told
+# Sends one request. Puts the response into $work/body, $status and $location, and the URL of the request into $url.
+send_request() {
+  local result
   : >"$work/body"
-  told=$(curl --silent --show-error --max-time 30 --output "$work/body" \
+  result=$(curl --silent --show-error --max-time 30 --output "$work/body" \
     --write-out '%{http_code} %{url_effective} %{redirect_url}' "$@")
-  read -r status url location <<<"$told"
+  read -r status url location <<<"$result"
 }
 
-# As the browser, which keeps cookies; the app, which asks for tokens and lists, has none.
+# Sends a request as the browser, with cookies. The app has no cookies when it requests tokens and lists.
 browse() {
-  ask --cookie "$work/cookies" --cookie-jar "$work/cookies" "$@"
+  send_request --cookie "$work/cookies" --cookie-jar "$work/cookies" "$@"
 }
 
 fail() { echo "$1" >&2; exit 1; }
 
-# Goes on after a response with this status only. Otherwise prints the JSON, or the headline and first words of a page.
+# Requires a status. Otherwise prints the JSON, or the heading and first paragraph of the page, and exits.
 require_status() {
   [ "$status" = "$1" ] && return
   sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' -e 's/.*<p class="lead">\(.*\)<\/p>.*/\1/p' "$work/body" >&2
@@ -60,31 +61,31 @@ require_status() {
   fail "The response was $status $location"
 }
 
-# What makes a form good in this browser and for this request only: its hidden field.
+# Prints the hidden field that binds a form to this browser and this request.
 form_token() {
   sed -n 's/.*name="form_token" value="\([^"]*\)".*/\1/p' "$work/body"
 }
 
-# A string member of the JSON response. The strings here have no escapes.
+# Prints a string member of the JSON response. These strings contain no escapes.
 member() {
   sed -n 's/.*"'"$1"'":"\([^"]*\)".*/\1/p' "$work/body"
 }
 
-# A query parameter of $location.
+# Prints a query parameter of $location.
 parameter() {
   printf '%s\n' "$location" | sed -n "s/.*[?&]$1=\([^&]*\).*/\1/p"
 }
 
-# Walks the list with the access token $1, up to the page without a `next`. Leaves in $count how many items it has.
+# Reads all pages of the list with the access token $1. Puts the number of items into $count. The last page has no `next`.
 walk() {
   local next='' pages=0
   : >"$work/ids"
   while [ -n "$next" ] || [ "$pages" -eq 0 ]; do
-    # Every page takes the same `limit`.
-    ask --get "$workspaces" --header "Authorization: Bearer $1" --data-urlencode "limit=$limit" \
+    # Every page requires the same `limit`.
+    send_request --get "$workspaces" --header "Authorization: Bearer $1" --data-urlencode "limit=$limit" \
       ${next:+--data-urlencode "next=$next"}
     require_status 200
-    grep -o '"id":"[^"]*"' "$work/body" >>"$work/ids" || [ $? -eq 1 ] # 1: none, which a list may have
+    grep -o '"id":"[^"]*"' "$work/body" >>"$work/ids" || [ $? -eq 1 ] # 1: the page has no items
     next=$(member next)
     pages=$((pages + 1))
   done
@@ -108,7 +109,7 @@ browse --get "$authorize" --data-urlencode 'response_type=code' \
   --data-urlencode "scope=$scopes" --data-urlencode "state=$state" \
   --data-urlencode "code_challenge=$challenge" --data-urlencode 'code_challenge_method=S256'
 require_status 200
-page=$url # both forms are posted to the very address that shows them
+page=$url # both forms are posted to the URL that shows them
 
 step="sign in as $account"
 browse "$page" --data-urlencode "form_token=$(form_token)" --data-urlencode 'step=sign-in' \
@@ -127,7 +128,7 @@ echo "$account has signed in and allowed $client_id."
 
 step='exchange the code'
 credentials=(--data-urlencode "client_id=$client_id" --data-urlencode "client_secret=$client_secret")
-ask "$token" "${credentials[@]}" --data-urlencode 'grant_type=authorization_code' \
+send_request "$token" "${credentials[@]}" --data-urlencode 'grant_type=authorization_code' \
   --data-urlencode "redirect_uri=$redirect_uri" --data-urlencode "code=$code" \
   --data-urlencode "code_verifier=$verifier"
 require_status 200
@@ -141,13 +142,13 @@ walk "$access_token"
 listed=$count
 
 step='refresh'
-ask "$token" "${credentials[@]}" --data-urlencode 'grant_type=refresh_token' \
+send_request "$token" "${credentials[@]}" --data-urlencode 'grant_type=refresh_token' \
   --data-urlencode "refresh_token=$refresh_token"
 require_status 200
-renewed_token=$(member access_token)
-[ -n "$renewed_token" ] && [ "$renewed_token" != "$access_token" ] || fail 'There is no new access token.'
+new_access_token=$(member access_token)
+[ -n "$new_access_token" ] && [ "$new_access_token" != "$access_token" ] || fail 'There is no new access token.'
 echo 'Refreshed the access token.'
 
 step='list the workspaces with the new access token'
-walk "$renewed_token"
-[ "$count" = "$listed" ] || fail "It was $listed before."
+walk "$new_access_token"
+[ "$count" = "$listed" ] || fail "The first list had $listed workspaces."
