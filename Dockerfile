@@ -1,5 +1,5 @@
-# Cloakroom's image: Node, tini, the compiled app and the packages that it needs at run time; no npm, no compiler, no tests.
-# docs/operations.md tells how to run it, and how to pin what it is made from.
+# Cloakroom's image: Node, tini, the compiled app and its production packages, without npm, compiler and tests.
+# docs/deploy.md explains how to run it and how to pin its base images.
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
 
@@ -9,7 +9,7 @@ FROM ${DEBIAN_IMAGE} AS tini
 RUN ["apt-get", "update"]
 RUN ["apt-get", "install", "--yes", "--no-install-recommends", "tini"]
 
-# What both installs begin with: while the lock file stays as it is, neither is made again.
+# The base of both installs. Docker reuses them while the lock file is unchanged.
 FROM node AS locked
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -23,7 +23,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN ["node_modules/.bin/tsc", "--project", "tsconfig.build.json", "--sourceMap", "false"]
 
-# Whatever umask the files were checked out with: everybody may read them, and nobody may change them.
+# Make all files readable and read-only, whatever the umask of the checkout.
 FROM node AS app
 WORKDIR /app
 COPY package.json ./
@@ -32,13 +32,12 @@ COPY public public
 COPY --from=build /app/dist dist
 RUN ["chmod", "--recursive", "a=rX", "."]
 
-# On what the Node image itself is made from, since what is deleted in a layer stays in the one below: npm, yarn, corepack and
-# the headers are not in the image at all.
+# Start from the base of the Node image and copy Node, so that npm, yarn, corepack and the headers are in no layer.
 FROM ${DEBIAN_IMAGE}
 RUN ["useradd", "--uid=1000", "--user-group", "--no-create-home", "--home-dir=/nonexistent", "--shell=/usr/sbin/nologin", "node"]
 COPY --from=tini /usr/bin/tini /usr/bin/
 COPY --from=node /usr/local/bin/node /usr/local/bin/
-# Fails here and now where Node needs a library that Debian's image does not have.
+# Fail the build if Node needs a library that the Debian image lacks.
 RUN ["node", "--version"]
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
@@ -46,19 +45,19 @@ COPY --from=app /app ./
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 EXPOSE 3000
-# By number, so that Kubernetes can tell that it is not root.
+# A numeric user, so that Kubernetes can verify that it is not root.
 USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "dist/cli/health.js"]
-# The options: docs/operations.md, "Without a container".
+# The options are those of `npm start` (docs/deploy.md, "systemd").
 ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["dist/main.js"]
 
-# Last, so that a new version makes no layer anew. It is that of package.json.
+# Last, so that a new version rebuilds no layer. The default is the version in package.json.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG DEBIAN_IMAGE
-# What the log and the metrics say of it.
+# For the log and the metrics.
 ENV BUILD_VERSION=${VERSION} BUILD_REVISION=${REVISION}
 LABEL org.opencontainers.image.title="Cloakroom" \
       org.opencontainers.image.description="A Backend-for-Frontend that keeps OAuth tokens out of the browser" \
