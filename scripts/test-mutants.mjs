@@ -34,7 +34,7 @@ const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next
 
 /**
  * Applies the mutants of test/mutants.json one by one, to a copy of the project, and runs their tests. `npm run test:mutants --
- * session "one refresh"` chooses those with one of the words in their file or name. Prints a Markdown table (docs/mutants.md).
+ * session "one refresh"` chooses those with one of the words in their file or name. Prints a Markdown table (CONTRIBUTING.md).
  */
 await launch(async () => {
   const words = process.argv.slice(2);

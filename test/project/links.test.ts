@@ -21,7 +21,7 @@ describe.each(DOCUMENTS)('%s', (file) => {
 });
 
 describe('these tests', () => {
-  const here = 'docs/pages.md';
+  const here = 'docs/api.md';
 
   test.each([
     ['a file', '[a](../docs/nowhere.md)', '../docs/nowhere.md'],
@@ -29,7 +29,7 @@ describe('these tests', () => {
     ['a heading', '[a](security.md#nothing-of-this)', 'security.md#nothing-of-this'],
     ['a heading of the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
     ['a file outside of the project', '[a](../../elsewhere)', '../../elsewhere'],
-    ['a file from the root of a site', '[a](/docs/pages.md)', '/docs/pages.md'],
+    ['a file from the root of a site', '[a](/docs/api.md)', '/docs/api.md'],
     ['a file with a reference link', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
     ['an image as markup', '<img src="nowhere.png">', 'nowhere.png'],
   ])('find a missing target: %s', (_what, text, link) => {
@@ -37,7 +37,7 @@ describe('these tests', () => {
   });
 
   test.each([
-    '[a](pages.md), ![b](images/console.png), [c](../src)',
+    '[a](api.md), ![b](images/console.png), [c](../src)',
     '# A heading, *with* `code()`\n[a](#a-heading-with-code)',
     '# Twice\n# Twice\n[a](#twice-1)',
     '[a](https://example.com/nowhere.md)',

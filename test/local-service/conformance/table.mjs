@@ -64,15 +64,15 @@ export function findTests() {
 }
 
 /**
- * The document with the table as rows and tests have it, in the form that Prettier gives to tables.
+ * The document with the table of test files and the rows that each tests.
  * @param {string} document
  */
 export function withTable(document) {
   if (!PLACE.test(document)) throw new Error('The document has no place for the table.');
-  const tests = new Map(findTests().map((test) => [test.row, test]));
-  const lines = ROWS.map((row) => {
-    const { demand, file } = tests.get(row) ?? { demand: 'not tested', file: '' };
-    return [row, demand, `[${file}](../test/local-service/conformance/${file})`];
+  const tests = findTests();
+  const lines = [...new Set(tests.map(({ file }) => file))].map((file) => {
+    const rows = ROWS.filter((row) => tests.some((test) => test.file === file && test.row === row));
+    return [`[${file}](../test/local-service/conformance/${file})`, rows.join('; ')];
   });
-  return document.replace(PLACE, () => `\n${toTable([['Row', 'What it demands', 'Test'], ...lines])}\n`);
+  return document.replace(PLACE, () => `\n${toTable([['Test', 'Rows'], ...lines])}\n`);
 }
