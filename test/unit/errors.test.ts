@@ -8,21 +8,21 @@ test.each([
   ['draining', { 'retry-after': '1', connection: 'close' }],
   ['bad_request', { connection: 'close' }],
   ['path_not_allowed', {}],
-] as const)('%s has the headers of the table', (code, headers) => {
+] as const)('%s has the headers of the problem table', (code, headers) => {
   expect(new AppError(code).headers).toEqual(headers);
 });
 
-test('every 503 of the gateway says when to try again', () => {
+test('every 503 from the gateway has a Retry-After', () => {
   const unavailable = Object.entries(GATEWAY_PROBLEMS).filter(([, { status }]) => status === 503);
   expect(unavailable.filter(([, problem]) => !('retryAfterSeconds' in problem))).toEqual([]);
 });
 
-test('an error may know a better time to try again, and the methods that are allowed', () => {
+test('an error may override the retry time and list the allowed methods', () => {
   const error = new AppError('too_busy', { retryAfterSeconds: 7, allow: 'GET' });
   expect(error.headers).toEqual({ 'retry-after': '7', allow: 'GET' });
 });
 
-test('an error without a code shows nothing of itself', () => {
+test('an error without a code does not reveal its message', () => {
   const cause = new Error('secret');
   const { message, code, status, detail } = toAppError(cause);
   expect({ code, status }).toEqual({ code: 'internal_error', status: 500 });

@@ -16,7 +16,7 @@ describe('a countdown', () => {
     return { shown, stop: countDown(Date.now() + ms, (left) => shown.push(left)) };
   };
 
-  test('shows whole seconds as they pass, at once and down to zero', () => {
+  test('shows whole seconds immediately and then down to zero', () => {
     const { shown } = start(2_300);
     jest.advanceTimersByTime(299);
     expect(shown).toEqual([3]);
@@ -32,14 +32,14 @@ describe('a countdown', () => {
     expect(shown).toEqual([0]);
   });
 
-  test('shows the time that is left after the computer has slept', () => {
+  test('shows the correct remaining time after the computer has slept', () => {
     const { shown } = start(10_000);
     jest.setSystemTime(Date.now() + 7_000);
     jest.advanceTimersByTime(1_000);
     expect(shown).toEqual([10, 2]);
   });
 
-  test('shows nothing more once it is stopped', () => {
+  test('shows nothing more after it is stopped', () => {
     const { shown, stop } = start(10_000);
     stop();
     jest.advanceTimersByTime(60_000);
@@ -67,10 +67,10 @@ describe('an alarm', () => {
   };
 
   test.each([
-    ['at its moment', [HOUR_MS], HOUR_MS],
-    ['in a second for a moment in the past, so that it never rings endlessly', [-HOUR_MS], 1_000],
-    ['at a new moment that replaces the earlier one', [5_000, HOUR_MS], HOUR_MS],
-  ])('rings once, %s', (_when, moments, ringsAfterMs) => {
+    ['at its time', [HOUR_MS], HOUR_MS],
+    ['after a second if its time is in the past, so that it never rings in a loop', [-HOUR_MS], 1_000],
+    ['at a new time that replaces the earlier one', [5_000, HOUR_MS], HOUR_MS],
+  ])('rings once %s', (_when, moments, ringsAfterMs) => {
     const { ring } = start(...moments);
     jest.advanceTimersByTime(ringsAfterMs - 1);
     expect(ring).not.toHaveBeenCalled();
@@ -80,14 +80,14 @@ describe('an alarm', () => {
     expect(ring).toHaveBeenCalledTimes(1);
   });
 
-  test('rings soon after the computer has slept past its moment', () => {
+  test('rings soon after the computer has slept past its time', () => {
     const { ring } = start(HOUR_MS);
-    jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers stood still
+    jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers do not run during sleep
     jest.advanceTimersByTime(30_000);
     expect(ring).toHaveBeenCalledTimes(1);
   });
 
-  test('never rings once it is cleared', () => {
+  test('never rings after it is cleared', () => {
     const { alarm, ring } = start(5_000);
     alarm.clear();
     jest.advanceTimersByTime(HOUR_MS);

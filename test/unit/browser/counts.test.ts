@@ -15,7 +15,7 @@ test('long numbers are grouped', () => {
   expect([999, 1_000, 1_234_567].map(formatNumber)).toEqual(['999', '1,000', '1,234,567']);
 });
 
-/** Counts bytes that arrive at once, and bytes that arrive one by one. */
+/** Counts bytes that arrive together and bytes that arrive one by one, and expects the same count. */
 function countOf(create: typeof createLineCount, text: string): number {
   const bytes = new TextEncoder().encode(text);
   const whole = create()(bytes);
@@ -28,23 +28,23 @@ function countOf(create: typeof createLineCount, text: string): number {
 
 test.each([
   ['nothing', '', 0],
-  ['a line that has not ended', '{"a":1}', 0],
+  ['an unfinished line', '{"a":1}', 0],
   ['two lines', '{"a":1}\n{"a":2}\n', 2],
-  // U+010A is 0xC4 0x8A, U+2028 is 0xE2 0x80 0xA8: no byte of them is a line feed.
-  ['characters of several bytes', '{"a":"Ċ😀\u2028"}\n{"é":"ﬁ"}\n', 2],
-])('an NDJSON export counts the items of %s', (_what, text, items) => {
+  // U+010A is 0xC4 0x8A, and U+2028 is 0xE2 0x80 0xA8. Neither contains a line feed byte.
+  ['multi-byte characters', '{"a":"Ċ😀\u2028"}\n{"é":"ﬁ"}\n', 2],
+])('the item count of an NDJSON export is correct for %s', (_what, text, items) => {
   expect(countOf(createLineCount, text)).toBe(items);
 });
 
 test.each([
   ['nothing', '', 0],
-  ['the header alone', 'id,name\r\n', 0],
+  ['only the header', 'id,name\r\n', 0],
   ['two records', 'id,name\r\n1,a\r\n2,b\r\n', 2],
   ['a line break in quotes', 'id,name\r\n1,"a\r\nb\nc"\r\n', 1],
-  ['quotes in quotes', 'id,name\r\n1,"say ""\r\n"" twice"\r\n2,""""\r\n', 2],
+  ['escaped quotes in quotes', 'id,name\r\n1,"say ""\r\n"" twice"\r\n2,""""\r\n', 2],
   ['a header with a line break', '"id\r\n","name"\r\n1,a\r\n', 1],
-  ['characters of several bytes', 'id,name\r\n1,"Ċ“😀”"\r\n', 1],
-  ['a record that has not ended', 'id,name\r\n1,"a\r\n', 0],
-])('a CSV export counts the items of %s', (_what, text, items) => {
+  ['multi-byte characters', 'id,name\r\n1,"Ċ“😀”"\r\n', 1],
+  ['an unfinished record', 'id,name\r\n1,"a\r\n', 0],
+])('the item count of a CSV export is correct for %s', (_what, text, items) => {
   expect(countOf(createRecordCount, text)).toBe(items);
 });

@@ -17,16 +17,16 @@ describe.each(MATCHERS)('a search %s', (_where, matches) => {
     ['design', 'The Design of Things', true],
     ['THINGS  design', 'The Design of Things', true], // in any order
     ['design people', 'The Design of Things', false],
-    ['sign thi', 'The Design of Things', true], // parts of words
+    ['sign thi', 'The Design of Things', true], // partial words
     ['designof', 'The Design of Things', false],
     ['cafe', 'Café', true],
     ['café', 'Cafe', true],
-    ['cafe\u0301', 'Caf\u00E9', true], // composed, decomposed
+    ['cafe\u0301', 'Caf\u00E9', true], // composed and decomposed forms
     ['file', 'ﬁle', true], // a ligature
     ['ﬁ', 'first', true],
-    ['istanbul', 'İstanbul', true], // Turkish capital İ
+    ['istanbul', 'İstanbul', true], // Turkish dotted capital I
     ['İSTANBUL', 'istanbul', true],
-    ['diyarbakir', 'Diyarbakır', false], // a dotless ı is a letter of its own
+    ['diyarbakir', 'Diyarbakır', false], // a dotless ı is a separate letter
     ['angstrom', 'Å\u212B ÅNGSTRÖM', true],
     ['2', 'm²', true],
     ['😀', 'Fun 😀', true],

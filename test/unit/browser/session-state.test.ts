@@ -23,7 +23,7 @@ const SIGN_OUT_ELSEWHERE: SessionEvent = { type: 'message', message: { kind: 'si
 const response = (session: SessionStatus | null): SessionEvent => ({ type: 'response', session });
 const used = (name: string): SessionEvent => ({ type: 'message', message: { kind: 'used', name } });
 
-/** The last step of several events at one moment. */
+/** Returns the last step after several simultaneous events. */
 function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => next(step.state, event, at), { state: from, effects: [] });
 }
@@ -31,13 +31,13 @@ function after(events: readonly SessionEvent[], { from = initialState('own'), at
 const active = (): State => after([response(OWN)]).state;
 
 describe('a page before the first response', () => {
-  test('checks the session again when the notice is due', () => {
+  test('schedules the next check for the time when the notice is due', () => {
     const { state, effects } = after([response(OWN)]);
     expect(state.name).toBe('active');
     expect(effects).toContainEqual({ do: 'checkAt', at: OWN.idleEndsAt - 120_000 });
   });
 
-  test('hides its content from another session, even after a check without a response', () => {
+  test('removes its content if the session is a different one, even after a check without a response', () => {
     const removed = { do: 'removeContent', panel: 'anotherSession' };
     expect(after([response(ANOTHER)]).effects).toContainEqual(removed);
     expect(after([response(null), used('another'), response(ANOTHER)]).effects).toContainEqual(removed);
@@ -51,8 +51,8 @@ describe('a page before the first response', () => {
 
 describe('an active session', () => {
   test.each([
-    ['expires in its last two minutes, and can be extended', NOW + 12 * HOUR_MS, true],
-    ['can’t be extended past its greatest age', NOW + 100_000, false],
+    ['is expiring in its last two minutes, and can be extended', NOW + 12 * HOUR_MS, true],
+    ['cannot be extended past its maximum age', NOW + 100_000, false],
   ])('%s', (_what, lastsUntil, canExtend) => {
     const endsAt = NOW + 100_000;
     const { state, effects } = after([response({ ...OWN, idleEndsAt: endsAt, lastsUntil })], {
@@ -63,21 +63,21 @@ describe('an active session', () => {
     expect(effects).toContainEqual({ do: 'checkAt', at: endsAt + 1_000 });
   });
 
-  test('with a short idle time expires in the last third of it', () => {
+  test('with a short idle time is expiring in the last third of that time', () => {
     const short = { ...OWN, idleEndsAt: NOW + 30_000 };
     const { state, effects } = after([response(short)]);
     expect([state.name, effects.at(-1)]).toEqual(['active', { do: 'checkAt', at: NOW + 20_000 }]);
     expect(after([response(short)], { from: state, at: NOW + 20_000 }).state.name).toBe('expiring');
   });
 
-  test('that another tab has used no longer expires', () => {
+  test('is no longer expiring once another tab has used it', () => {
     const expiring = after([response({ ...OWN, idleEndsAt: NOW + 100_000 })], { from: active() }).state;
     const { state, effects } = after([response(OWN)], { from: expiring });
     expect(state.name).toBe('active');
     expect(effects).toContainEqual({ do: 'hideNotice' });
   });
 
-  test('stays active without a response, and is checked less and less often', () => {
+  test('stays active without a response, but is checked less and less often', () => {
     const waits: unknown[] = [];
     let state = active();
     for (let failures = 0; failures < 6; failures += 1) {
@@ -90,7 +90,7 @@ describe('an active session', () => {
     expect(after([response(OWN)], { from: state }).state.failures).toBe(0);
   });
 
-  test('that must have ended covers the page during a check', () => {
+  test('that has probably expired covers the page during a check', () => {
     const check: SessionEvent[] = [{ type: 'check' }];
     expect(after(check, { from: active(), at: OWN.idleEndsAt - 1 }).effects).toEqual([]);
     const { state, effects } = after(check, { from: active(), at: OWN.idleEndsAt });
@@ -101,7 +101,7 @@ describe('an active session', () => {
     expect(old.effects).toEqual([{ do: 'cover' }, { do: 'checkAt', at: OWN.idleEndsAt + 1_000 }]);
   });
 
-  test('is checked after its use in another tab only near the end, after use of another session always', () => {
+  test('is checked whenever another tab uses another session, but only near its end if the tab uses the same session', () => {
     expect(after([used('own')], { from: active() }).effects).toEqual([]);
     const nearEnd = { from: active(), at: OWN.idleEndsAt - 200_000 };
     expect(after([used('own')], nearEnd).effects).toEqual([{ do: 'check' }]);
@@ -124,18 +124,18 @@ describe('the content of a page', () => {
     expect(panelsAfter(events)).toEqual([panel]);
   });
 
-  test('is removed as ended long after a sign-out that failed', () => {
+  test('is removed as ended if a sign-out failed long before', () => {
     const { state } = after([SIGN_OUT_ELSEWHERE], { from: active(), at: NOW - 60_000 });
     expect(panelsAfter([response(SIGNED_OUT)], state)).toEqual(['ended']);
   });
 
-  test('is removed for a reason that does not change', () => {
+  test('is still removed for the first reason after a later check', () => {
     const ended = after([SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], { from: active() }).state;
     const later = after([response(SIGNED_OUT)], { from: ended, at: NOW + HOUR_MS });
     expect(later.effects).toContainEqual({ do: 'removeContent', panel: 'signedOutElsewhere' });
   });
 
-  test('is removed for good: the next user may only load the page again', () => {
+  test('is not restored if a session becomes active again', () => {
     const ended = after([response(SIGNED_OUT)], { from: active() }).state;
     expect(ended.name).toBe('ended');
     expect(panelsAfter([response(ANOTHER)], ended)).toEqual(['anotherSession']);
@@ -152,12 +152,12 @@ describe('the body of /auth/session', () => {
   };
 
   test.each([
-    ['as the server’s', 0],
+    ['equal to the server’s clock', 0],
     ['an hour ahead', HOUR_MS],
     ['an hour behind', -HOUR_MS],
-  ])('gives times by the browser’s clock, which is %s', (_what, aheadMs) => {
+  ])('is converted to times of the browser’s clock, which is %s', (_what, aheadMs) => {
     const now = SERVER_NOW + aheadMs;
-    // Date is cut to whole seconds: the end is never shown later than it comes.
+    // Date is truncated to whole seconds, so that the end is never shown too late.
     expect(toSession(BODY, SERVER_NOW, now)).toEqual({
       signedIn: true,
       name: BODY.expiresAt,
@@ -166,14 +166,14 @@ describe('the body of /auth/session', () => {
     });
   });
 
-  test('gives the server’s times without a Date', () => {
+  test('keeps the server’s times if there is no Date', () => {
     expect(toSession(BODY, NaN, SERVER_NOW + 5 * HOUR_MS)).toMatchObject({
       idleEndsAt: SERVER_NOW + HOUR_MS,
       lastsUntil: SERVER_NOW + 11 * HOUR_MS,
     });
   });
 
-  test('signs out whatever else it has', () => {
+  test('with signedIn false means signed out, whatever else it contains', () => {
     expect(toSession({ signedIn: false, expiresAt: 1 }, NaN, 0)).toEqual({ signedIn: false });
   });
 
@@ -185,7 +185,7 @@ describe('the body of /auth/session', () => {
     [{ signedIn: true }],
     [{ ...BODY, expiresAt: 1_767_300_000_000 }],
     [{ ...BODY, idleExpiresAt: 'soon' }],
-  ])('is ignored in another form: %j', (body) => {
+  ])('is ignored if it is invalid: %j', (body) => {
     expect(toSession(body, SERVER_NOW, SERVER_NOW)).toBeNull();
   });
 });

@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The minimal environment with one variable moved to a file. */
+/** Returns the minimal environment with one variable moved to a file. */
 function withFile(name: keyof typeof minimalEnv, content: string): Record<string, string> {
   const path = join(folder, name);
   writeFileSync(path, content);
@@ -36,12 +36,12 @@ test('a variable and its file may not both be set', () => {
 });
 
 test.each([
-  ['no file', 'missing', 'ENOENT'],
+  ['a missing file', 'missing', 'ENOENT'],
   ['a folder', '', 'it is not a regular file'],
   ['a pipe', 'pipe', 'it is not a regular file'],
   ['a device', '/dev/zero', 'it is not a regular file'],
   ['a link to a pipe', 'link', 'it is not a regular file'],
-])('the path of %s is a problem of its variable', (_what, path, why) => {
+])('a _FILE variable with the path of %s is a problem', (_what, path, why) => {
   const env = { ...minimalEnv, REDIS_URL: '', REDIS_URL_FILE: resolve(folder, path) };
   expect(problemsOf(env)).toEqual([`REDIS_URL_FILE names a file that can't be read (${why})`]);
 });
@@ -53,7 +53,7 @@ test('a file may be a symbolic link', () => {
   expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
 });
 
-test('a file has at most 64 KiB', () => {
+test('a file may have at most 64 KiB', () => {
   const padded = minimalEnv.CLIENT_SECRET.padEnd(65_536);
   expect(loadConfig(withFile('CLIENT_SECRET', padded))).toEqual(loadConfig(minimalEnv));
   expect(problemsOf(withFile('CLIENT_SECRET', `${padded} `))).toEqual([

@@ -6,7 +6,7 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { minimalEnv, problemsOf } from './minimal-env.ts';
 
-/** Variable, field of Config, its value in the minimal configuration (nearly always the default), a text, and its value. */
+/** Variable, field of Config, its value in the minimal configuration (usually the default), a text and the resulting value. */
 const VARIABLES: [string, keyof Config, unknown, string, unknown][] = [
   ['PUBLIC_URL', 'publicOrigin', 'http://localhost:3000', 'https://App.test:443/', 'https://app.test'],
   ['HOST', 'host', '127.0.0.1', '::', '::'],
@@ -49,12 +49,12 @@ const VARIABLES: [string, keyof Config, unknown, string, unknown][] = [
   ['LOG_LEVEL', 'logLevel', 'info', 'silent', 'silent'],
 ];
 
-test.each(VARIABLES)('%s is read into %s', (name, field, minimal, text, value) => {
+test.each(VARIABLES)('%s sets %s', (name, field, minimal, text, value) => {
   expect(loadConfig(minimalEnv)[field]).toEqual(minimal);
   expect(loadConfig({ ...minimalEnv, [name]: text })[field]).toEqual(value);
 });
 
-test('the configuration has a field for each variable, and the build', () => {
+test('the configuration has a field for each variable and for the build', () => {
   expect(VARIABLES.map(([name]) => name)).toEqual(variableNames);
   const fields = VARIABLES.map(([, field]) => field);
   const config = loadConfig(minimalEnv);
@@ -70,11 +70,11 @@ test('an empty variable counts as unset', () => {
   );
 });
 
-test('an empty environment is a problem for each required variable', () => {
+test('an empty environment causes a problem for each required variable', () => {
   expect(problemsOf({})).toEqual(Object.keys(minimalEnv).map((name) => `${name} is required`));
 });
 
-test('problems of shape and between variables are reported together', () => {
+test('problems with single variables and between variables are reported together', () => {
   const names = problemsOf({
     NODE_ENV: 'production',
     SERVICE_URL: 'http://service.example.com',
@@ -90,10 +90,10 @@ test('problems of shape and between variables are reported together', () => {
     CLIENT_ID CLIENT_SECRET COOKIE_SAMESITE LOG_LEVEL PORT PUBLIC_URL REDIS_URL SCOPES SERVICE_URL SESSION_KEYS
   `;
   expect(new Set(names)).toEqual(new Set(broken.trim().split(/\s+/)));
-  expect(names).toHaveLength(11); // SESSION_KEYS has two
+  expect(names).toHaveLength(11); // SESSION_KEYS has two problems
 });
 
-test('the message of the error lists all problems', () => {
+test('the error message lists all problems', () => {
   const load = () => loadConfig({ ...minimalEnv, PORT: 'x', PAGE_SIZE: '0' });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(
@@ -102,7 +102,7 @@ test('the message of the error lists all problems', () => {
   );
 });
 
-test('no problem repeats a value, secret or not', () => {
+test('no problem quotes a value, whether or not it is secret', () => {
   const value = 'hunter2 "{}\\ \u0007';
   const names = Object.keys(minimalEnv);
   const problems = problemsOf({
@@ -118,20 +118,20 @@ test('no problem repeats a value, secret or not', () => {
   expect(problems.join('\n')).not.toContain('hunter2');
 });
 
-test('the configuration is frozen throughout', () => {
+test('the configuration is deeply frozen', () => {
   const config = loadConfig(minimalEnv);
   for (const value of [config, config.redis, config.sessionKeys, config.apiPaths, config.workspaceItems]) {
     expect(Object.isFrozen(value)).toBe(true);
   }
 });
 
-test('the default PUBLIC_URL follows PORT', () => {
+test('the default PUBLIC_URL contains PORT', () => {
   expect(loadConfig({ ...minimalEnv, PORT: '8080' }).publicOrigin).toBe('http://localhost:8080');
 });
 
 test.each([
   ['', '0', 45_678, 'http://localhost:45678'],
-  ['', '80', 80, 'http://localhost'], // as a browser writes it
+  ['', '80', 80, 'http://localhost'], // browsers omit the default port
   ['http://localhost:3000', '0', 45_678, 'http://localhost:3000'],
 ])(
   'with PUBLIC_URL=%s and PORT=%s, bound to port %i, the origin is %s',
@@ -146,6 +146,6 @@ test.each([
   ['set, as in an image', { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' }, '7.1', '4bf92f35'],
   ['unset', {}, packageVersion, 'unknown'],
   ['empty', { BUILD_VERSION: '', BUILD_REVISION: '' }, packageVersion, 'unknown'],
-])('the build is known where its variables are %s', (_what, env, version, revision) => {
+])('the version and revision are read if their variables are %s', (_what, env, version, revision) => {
   expect(readBuild(env)).toEqual({ version, revision });
 });

@@ -45,7 +45,7 @@ test.each([
       db: 0,
     },
   ],
-])('%s is understood', (url, target) => {
+])('%s is parsed', (url, target) => {
   expect(parseRedisUrl(url)).toEqual(target);
 });
 
@@ -81,12 +81,15 @@ test.each([
   expect(() => parseRedisUrl(url)).toThrow(message);
 });
 
-// Found in review: what followed the first "@" was taken for the host, and a host is logged when it can't be reached.
-test.each(['/', '?', '#', '@', '%', ':@', '/@'])('a password with a raw %j in it is refused', (character) => {
-  expect(() => parseRedisUrl(`redis://user:Pass${character}Word@host`)).toThrow(/^(?!.*(?:Pass|Word))/);
-});
+// Found in review: the text after the first "@" was parsed as the host, and an unreachable host is logged.
+test.each(['/', '?', '#', '@', '%', ':@', '/@'])(
+  'a password with an unescaped %j is refused',
+  (character) => {
+    expect(() => parseRedisUrl(`redis://user:Pass${character}Word@host`)).toThrow(/^(?!.*(?:Pass|Word))/);
+  },
+);
 
-test.each([',', '\\', ' ', ':', '+', '='])('a password with a raw %j in it is understood', (character) => {
+test.each([',', '\\', ' ', ':', '+', '='])('a password with an unescaped %j is accepted', (character) => {
   expect(parseRedisUrl(`redis://user:Pass${character}Word@host`)).toMatchObject({
     host: 'host',
     password: `Pass${character}Word`,
@@ -94,7 +97,7 @@ test.each([',', '\\', ' ', ':', '+', '='])('a password with a raw %j in it is un
 });
 
 test.each(['/', '?', '#', '@'])(
-  'digits of a password before a raw %j are not taken for a port',
+  'digits of a password before an unescaped %j are not parsed as a port',
   (character) => {
     for (const scheme of ['redis', 'redis+sentinel'])
       expect(() => parseRedisUrl(`${scheme}://user:12${character}34@h/m`)).toThrow(/./);

@@ -12,7 +12,7 @@ const POSITIVE = `
   .trim()
   .split(/\s+/);
 
-/** A row for each value of each variable. */
+/** Returns a row for each value of each variable. */
 const rows = (values: Readonly<Record<string, readonly string[]>>) =>
   Object.entries(values).flatMap(([name, all]) => all.map((value) => [name, value] as const));
 
@@ -103,7 +103,7 @@ test.each([
   ['http://localhost:3000', []],
   ['http://a.localhost', []],
   ['http://127.0.0.1:1', []],
-])('PUBLIC_URL=%s in production is a problem of %j', (PUBLIC_URL, variablesWithProblems) => {
+])('PUBLIC_URL=%s in production causes problems with %j', (PUBLIC_URL, variablesWithProblems) => {
   const problems = problemsOf({ ...minimalEnv, NODE_ENV: 'production', PUBLIC_URL });
   expect(problems.map((problem) => problem.split(' must be https in production')[0])).toEqual(
     variablesWithProblems,
@@ -116,7 +116,7 @@ test('PUBLIC_URL is required in production', () => {
   ]);
 });
 
-test('a service over plain http needs ALLOW_INSECURE_SERVICE', () => {
+test('a service over plain HTTP requires ALLOW_INSECURE_SERVICE', () => {
   const env = { ...minimalEnv, SERVICE_URL: 'http://service.example.com' };
   expect(problemsOf(env)).toEqual([expect.stringMatching(/^SERVICE_URL must be https/)]);
   expect(loadConfig({ ...env, ALLOW_INSECURE_SERVICE: 'true' }).serviceOrigin).toBe(env.SERVICE_URL);
@@ -126,7 +126,7 @@ test('METRICS_PORT and PORT may both be 0', () => {
   expect(problemsOf({ ...minimalEnv, PORT: '0', METRICS_PORT: '0' })).toEqual([]);
 });
 
-test('each key that is no key is reported by its place', () => {
+test('each invalid session key is reported by its position', () => {
   expect(problemsOf({ ...minimalEnv, SESSION_KEYS: `x,${key(1)},y,${key(1)}` })).toEqual([
     expect.stringMatching(/^SESSION_KEYS has a key \(number 1\)/),
     expect.stringMatching(/^SESSION_KEYS has a key \(number 3\)/),

@@ -16,9 +16,9 @@ describe('a body', () => {
     ],
     ['of a problem is JSON', '[]', 'application/problem+json', { kind: 'json' }],
     ['of text/json is JSON', '[]', 'text/json', { kind: 'json' }],
-    ['of JSON in capitals is JSON', '[]', 'APPLICATION/JSON', { kind: 'json' }],
+    ['of JSON with an upper-case type is JSON', '[]', 'APPLICATION/JSON', { kind: 'json' }],
     [
-      'that is no valid JSON is shown as it came',
+      'of invalid JSON is shown unchanged',
       '{"a":',
       'application/json',
       { kind: 'text', text: '{"a":', notes: [expect.stringMatching(/but the body is not/)], json: undefined },
@@ -26,7 +26,12 @@ describe('a body', () => {
     ['of HTML is shown as text', '<b>é</b>', 'text/html', { kind: 'text', text: '<b>é</b>' }],
     ['without a type may be text', 'plain', '', { kind: 'text', text: 'plain' }],
     ['in Latin-1 is decoded', new Uint8Array([0xe9]), 'text/plain; charset="iso-8859-1"', { text: 'é' }],
-    ['in an unknown encoding counts as UTF-8', 'é', 'text/plain; charset=klingon', { text: 'é', notes: [] }],
+    [
+      'in an unknown encoding is decoded as UTF-8',
+      'é',
+      'text/plain; charset=klingon',
+      { text: 'é', notes: [] },
+    ],
     [
       'of text with invalid UTF-8 is shown with a note',
       new Uint8Array([65, 0xff, 66]),
@@ -40,18 +45,18 @@ describe('a body', () => {
       { kind: 'binary', text: '' },
     ],
     ['with a NUL is binary', new Uint8Array([65, 0, 66]), '', { kind: 'binary', text: '' }],
-    ['without bytes is no body', '', 'application/json', { kind: 'none', text: '' }],
+    ['without bytes is treated as no body', '', 'application/json', { kind: 'none', text: '' }],
   ])('%s', async (_what, bytes, type, expected) => {
     expect(await shown(bytes, type)).toMatchObject(expected);
   });
 
-  test('that is long is shown in part, and no character is cut', async () => {
+  test('that is too long is truncated between two characters', async () => {
     const { text, notes } = await shown(`x${'é'.repeat(SHOWN_BYTES)}`, 'text/plain');
     expect(text).toBe(`x${'é'.repeat(SHOWN_BYTES / 2 - 1)}`);
     expect(notes).toEqual([expect.stringMatching(/Only the beginning is shown.*400,001 bytes/)]);
   });
 
-  test('of 20 MB of JSON is read only as far as it is shown, and is not parsed', async () => {
+  test('of 20 MB of JSON is read only up to the shown length and is not parsed', async () => {
     const whole = new Blob([`[${'{"a":1},'.repeat(2_500_000)}1]`]);
     const refuse = () => {
       throw new Error('all of it was read');
@@ -69,7 +74,7 @@ describe('formatted JSON', () => {
   const format = (text: string) => formatJson(text, 1_000_000).text;
   const withoutWhitespace = (text: string) => text.replaceAll(/\s/g, '');
 
-  test('is indented as by JSON.stringify', () => {
+  test('is indented in the same way as by JSON.stringify', () => {
     const value = { a: [1, { b: null }], c: {}, d: [], e: 'x' };
     expect(format(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
   });
@@ -83,17 +88,17 @@ describe('formatted JSON', () => {
     );
   });
 
-  test('keeps long numbers, the order of names, and repeated names', () => {
+  test('keeps long numbers, the order of names and repeated names', () => {
     const text = '{"b":12345678901234567890123,"a":1.0e400,"2":0.10,"1":-0,"a":1}';
     expect(withoutWhitespace(format(text))).toBe(text);
   });
 
-  test('has escapes for invisible characters and those that change the text direction', () => {
+  test('escapes invisible characters and characters that change the text direction', () => {
     expect(format('"a\u202eb\u200b\ud800"')).toBe('"a\\u202eb\\u200b\\ud800"');
     expect(format('"👩‍👩‍👧 עברית"')).toBe('"👩‍👩‍👧 עברית"');
   });
 
-  test('has marks for names, texts and other values', () => {
+  test('marks names, texts and other values', () => {
     const { text, marks } = formatJson('{"a" : "b", "c": [true, "\\"]"]}', 1_000);
     expect(marks.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
       ['name', '"a"'],
@@ -108,17 +113,17 @@ describe('formatted JSON', () => {
     ['ten thousand levels', '['.repeat(10_000) + ']'.repeat(10_000)],
     ['ten thousand nested names', '{"a":'.repeat(10_000)],
     ['one long text', `"${'x'.repeat(5_000_000)}"`],
-    ['one long text without an end', `"${'\\"'.repeat(2_000_000)}`],
+    ['one unterminated long text', `"${'\\"'.repeat(2_000_000)}`],
     ['many small values', `[${'1,'.repeat(2_000_000)}1]`],
     ['nothing but whitespace', ' '.repeat(5_000_000)],
-    ['no JSON at all', '}]:,"\\'.repeat(100_000)],
+    ['invalid JSON', '}]:,"\\'.repeat(100_000)],
   ])('of %s stays within the limits', (_what, text) => {
     const formatted = formatJson(text, 200_000);
     expect(formatted.text.length).toBeLessThan(210_000);
     expect(formatted.marks.length).toBeLessThan(5_000);
   });
 
-  test('loses no visible character of any text', () => {
+  test('keeps every visible character of any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
         expect(withoutWhitespace(format(text))).toBe(withoutWhitespace(text));

@@ -6,14 +6,14 @@ import { ORIGIN, usual } from './fixtures.ts';
 
 type Request = typeof usual;
 
-/** The arguments that curl would get from a shell. */
+/** Returns the arguments that curl gets from a shell. */
 function argumentsOf(request: Partial<Request>): string[] {
   const command = toCurlCommand({ ...usual, ...request }, ORIGIN, 'cloakroom');
   const script = `curl() { printf '%s\\0' "$@"; }\nCOOKIE=a-value\n${command}`;
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
-/** The arguments that the copied code passes to fetch. */
+/** Returns the arguments that the copied code passes to fetch. */
 function fetchOf(request: Partial<Request>): unknown[] {
   const code = toFetchCode({ ...usual, ...request }, ORIGIN);
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the test runs the copied code
@@ -25,7 +25,7 @@ function fetchOf(request: Partial<Request>): unknown[] {
   return called;
 }
 
-test('a GET is short as curl and as fetch', () => {
+test('a GET request results in short curl and fetch code', () => {
   const query: [string, string][] = [['limit', '10']];
   expect(toFetchCode({ ...usual, query }, ORIGIN)).toBe(
     "const response = await fetch('/api/public/v1/workspaces?limit=10');",
@@ -36,7 +36,7 @@ test('a GET is short as curl and as fetch', () => {
   ]);
 });
 
-/** Expects that both copies keep the body. */
+/** Expects that the curl and fetch code keep the body. */
 function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
@@ -57,9 +57,9 @@ test.each([
   '@file',
   '-o x',
   '\u2028',
-])('a shell and JavaScript keep the body %j', expectBodyKept);
+])('the curl and fetch code keep the body %j', expectBodyKept);
 
-test('a shell and JavaScript keep any body of text', () => {
+test('the curl and fetch code keep any text body', () => {
   const text = fc
     .string({ unit: 'grapheme' })
     .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));
@@ -69,15 +69,15 @@ test('a shell and JavaScript keep any body of text', () => {
 test.each([
   ...['POST', 'DELETE', 'PROPFIND', 'post'].map((method) => [method, true] as const),
   ...['GET', 'HEAD', 'OPTIONS'].map((method) => [method, false] as const),
-])('curl sends X-Requested-With with %s: %s', (method, isSent) => {
+])('curl sends X-Requested-With for %s: %s', (method, isSent) => {
   expect(argumentsOf({ method }).includes('X-Requested-With: curl')).toBe(isSent);
 });
 
-test('curl waits for no body of a response to HEAD', () => {
+test('curl does not wait for a body in the response to HEAD', () => {
   expect(argumentsOf({ method: 'HEAD' })).toContain('--head');
 });
 
-test('a Content-Type among the headers replaces that of the form', () => {
+test('a Content-Type header replaces the content type of the form', () => {
   const args = argumentsOf({ method: 'POST', body: 'x', headers: [['content-type', 'text/csv']] });
   expect(args.filter((argument) => /^content-type/i.test(argument))).toEqual(['content-type: text/csv']);
 });
@@ -92,7 +92,7 @@ test('empty and repeated headers are kept', () => {
   expect(fetchOf({ headers })[1]).toEqual({ headers });
 });
 
-test('neither copy has credentials', () => {
+test('neither the curl nor the fetch code contains credentials', () => {
   const headers: [string, string][] = [
     ['Authorization', 'Bearer a-token'],
     ['COOKIE', 'cloakroom=a-session'],

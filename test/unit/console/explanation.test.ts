@@ -12,7 +12,7 @@ const explained = (status: number, headers: Record<string, string>, json?: unkno
 const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
 
 describe('Server-Timing', () => {
-  test('of the gateway is read after that of the service', () => {
+  test('from the gateway is found after Server-Timing from the service', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
     expect(toRequestTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
@@ -22,13 +22,13 @@ describe('Server-Timing', () => {
   });
 
   test.each([null, '', 'db;dur=5', 'token;dur=1, session;dur=1, service;dur=1', '"'])(
-    'is missing in %j',
+    'is treated as missing in %j',
     (header) => {
       expect(toRequestTiming(header)).toBeNull();
     },
   );
 
-  test('counts an invalid duration as 0', () => {
+  test('is read with a duration of 0 if the duration is invalid', () => {
     expect(toRequestTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
       session: { ms: 0 },
       token: { ms: 0 },
@@ -37,7 +37,7 @@ describe('Server-Timing', () => {
   });
 });
 
-describe('a response of the service', () => {
+describe('a response from the service', () => {
   test.each(['1.1 cloakroom', '1.1 service-proxy, 1.1 cloakroom', '1.1 cloakroom, 2 edge'])(
     'is recognised by Via: %s',
     (via) => {
@@ -45,7 +45,7 @@ describe('a response of the service', () => {
     },
   );
 
-  test('with a problem of its own is no problem of the gateway', () => {
+  test('with a problem body is not shown as a gateway problem', () => {
     const headers = { ...VIA, 'content-type': 'application/problem+json' };
     expect(explained(401, headers, { code: 'session_expired' })).toMatchObject({
       by: 'service',
@@ -57,22 +57,22 @@ describe('a response of the service', () => {
     ['an ordinary request', 200, USUAL, /did not refresh it or repeat the request/],
     ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before it sent the request/],
     ['a repeated request', 200, REPLAYED, /rejected the access token.*repeated the request once/],
-    ['a refused young token', 401, USUAL, /younger than 30 seconds/],
+    ['a request whose recent token is refused', 401, USUAL, /younger than 30 seconds/],
     ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
-    ['a refused large request', 401, REFRESHED, /over 64 KiB.*Send the request again/],
-  ])('to %s says what the gateway did', (_what, status, timing, sentence) => {
+    ['a large request that is refused', 401, REFRESHED, /over 64 KiB.*Send the request again/],
+  ])('to %s comes with an explanation of what the gateway did', (_what, status, timing, sentence) => {
     expect(words(status, { ...VIA, 'server-timing': timing })).toMatch(sentence);
   });
 
-  test('that asks for a pause says how long', () => {
+  test('with Retry-After shows how long to wait', () => {
     expect(words(429, { ...VIA, 'retry-after': '7' })).toMatch(/Wait 7 seconds/);
   });
 });
 
-describe('a response of the gateway', () => {
+describe('a response from the gateway', () => {
   const PROBLEM = { 'content-type': 'application/problem+json; charset=utf-8' };
 
-  test('says its code, why, and what to do', () => {
+  test('shows its code, its cause and what to do', () => {
     const body = { code: 'too_busy', title: 'Busy', detail: 'So many', requestId: 'r' };
     expect(explained(503, PROBLEM, body).problem).toEqual({
       ...body,
@@ -81,19 +81,19 @@ describe('a response of the gateway', () => {
     });
   });
 
-  test.each(['sign_in_required', 'session_expired'])('%s asks to sign in', (code) => {
+  test.each(['sign_in_required', 'session_expired'])('with the code %s asks the user to sign in', (code) => {
     expect(explained(401, PROBLEM, { code }).problem?.needsSignIn).toBe(true);
   });
 
   test.each([{ code: '__proto__' }, { code: 5 }, { code: 'toString' }, {}])(
-    'with the code of %j has no advice',
+    'with the body %j has no advice',
     (body) => {
       expect(explained(500, PROBLEM, body).problem?.advice).toBe('');
     },
   );
 });
 
-test('a response of neither comes from a server in between', () => {
+test('any other response comes from a server in between', () => {
   expect(explained(502, { 'content-type': 'text/html' })).toMatchObject({
     by: 'other',
     problem: null,

@@ -12,7 +12,7 @@ export const usual = {
   body: '',
 };
 
-/** The storage of a tab, which is full from `capacity` characters on. */
+/** Creates the storage of a tab. A value longer than `capacity` exceeds its quota. */
 export function createStore(capacity = Infinity) {
   const values = new Map<string, string>();
   return {

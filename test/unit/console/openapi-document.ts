@@ -35,7 +35,7 @@ const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
     })),
 );
 
-/** Every route, with the statuses of its responses. */
+/** Returns every route with the statuses of its responses. */
 export function routes() {
   return operations.map(({ path, method, security, responses }) => ({
     path,
@@ -45,7 +45,7 @@ export function routes() {
   }));
 }
 
-/** `status code` of each problem that a route documents; sorted. */
+/** Returns `status code` for each problem that a route documents, sorted. */
 export function documentedProblems(): string[] {
   const found = operations.flatMap(({ responses }) =>
     Object.entries(responses).flatMap(([status, response]) =>

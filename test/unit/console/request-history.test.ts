@@ -18,7 +18,7 @@ describe.each([
   { what: 'the history', keep: keepInHistory, read: (store: Store) => readHistory(store)[0] },
   { what: 'the draft', keep: keepDraft, read: readDraft },
 ])('$what', ({ what, keep, read }) => {
-  test('has no credentials', () => {
+  test('contains no credentials', () => {
     const store = createStore();
     keep(store, {
       ...usual,
@@ -32,7 +32,7 @@ describe.each([
     expect(read(store)?.request.headers).toEqual([['Accept', '*/*']]);
   });
 
-  test('leaves a long body out, and says so', () => {
+  test('omits a long body and records that it did', () => {
     const store = createStore();
     keep(store, { ...usual, body: 'x'.repeat(20_000) });
     expect(read(store)).toMatchObject({ request: { body: 'x'.repeat(20_000) }, isWhole: true });
@@ -40,7 +40,7 @@ describe.each([
     expect(read(store)).toMatchObject({ request: usual, isWhole: false });
   });
 
-  test('is dropped when the store is full', () => {
+  test('is deleted when the store is full', () => {
     const store = createStore(300);
     expect(keep(store, usual)).toBe(true);
     expect(keep(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
@@ -58,32 +58,32 @@ describe.each([
       JSON.stringify([null, value]),
     ]),
     JSON.stringify([{ ...stored, sentAt: 1e300 }]),
-  ])('ignores a value of another form: %s', (value) => {
+  ])('ignores an invalid stored value: %s', (value) => {
     const store = createStore();
     store.setItem(what === 'the draft' ? 'console-draft' : 'console-history', value);
     expect(read(store) ?? null).toBeNull();
   });
 });
 
-test('the history has each request once, the latest first', () => {
+test('the history lists each request once, latest first', () => {
   const history = remembered(createStore(), '/api/1', '/api/2', '/api/1');
   expect(history.map(({ request }) => request.path)).toEqual(['/api/1', '/api/2']);
 });
 
-test('the history keeps fifty requests', () => {
+test('the history keeps the latest fifty requests', () => {
   const history = remembered(createStore(), ...Array.from({ length: 60 }, (_, index) => `/api/${index}`));
   expect(history).toHaveLength(50);
   expect(history[0]?.request.path).toBe('/api/59');
 });
 
-test('a request keeps its time, and its outcome once there is one', () => {
+test('a request keeps its time, and its outcome once it is known', () => {
   const store = createStore();
   expect(remembered(store, '/api/1')).toMatchObject([{ sentAt: SENT_AT, outcome: '' }]);
   expect(noteOutcome(store, SENT_AT, '200')).toBe(true);
   expect(readHistory(store)).toMatchObject([{ request: { path: '/api/1' }, outcome: '200' }]);
 });
 
-test('the outcome of a request that was cleared is not kept', () => {
+test('the outcome of a cleared request is not stored', () => {
   const store = createStore();
   remembered(store, '/api/1');
   clearHistory(store);
@@ -107,9 +107,9 @@ const cursor = (end: string) => `eyJsaW1pdCI6MTAsIm${'x'.repeat(100)}${end}`;
 
 test.each([
   ['short values as they are sent', 'find', 'é &', '%C3%A9%20%26'],
-  ['a cursor shortened in the middle', 'next', cursor('one='), 'eyJsaW1p…xxxxone%3D'],
-  ['another cursor differently', 'next', cursor('two='), 'eyJsaW1p…xxxxtwo%3D'],
-  ['percent-encoded bytes whole', 'q', 'é'.repeat(20), `${'%C3%A9'.repeat(4)}…${'%C3%A9'.repeat(4)}`],
+  ['a cursor with its middle removed', 'next', cursor('one='), 'eyJsaW1p…xxxxone%3D'],
+  ['two different cursors differently', 'next', cursor('two='), 'eyJsaW1p…xxxxtwo%3D'],
+  ['no partial percent-encodings', 'q', 'é'.repeat(20), `${'%C3%A9'.repeat(4)}…${'%C3%A9'.repeat(4)}`],
   ['24 percent-encoded bytes in full', 'q', 'é'.repeat(12), '%C3%A9'.repeat(12)],
 ])('the history shows %s', (_what, name, value, shown) => {
   const query: [string, string][] = [
@@ -129,6 +129,6 @@ test.each([
   [{ status: 200, end: 'interrupted' }, '200, incomplete'],
   ['unreachable', 'no response'],
   ['cancelled', 'cancelled'],
-] as const)('the history shows an outcome as a status or in words: %j', (outcome, words) => {
+] as const)('the history shows the outcome %j as “%s”', (outcome, words) => {
   expect(toOutcome(outcome)).toBe(words);
 });

@@ -3,7 +3,7 @@ import { faultsOf, toUrl } from '../../../public/console/request-rules.js';
 import { ORIGIN, usual } from './fixtures.ts';
 
 const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
-/** The fields whose faults stop the request, in the order of the form. */
+/** Returns the fields whose faults stop the request, in form order. */
 const stops = (changed: Partial<typeof usual>) =>
   faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
 
@@ -33,7 +33,7 @@ describe('a path outside /api/', () => {
     expect(stops({ path })).toEqual(['path']);
   });
 
-  test('does not include dots that stay under /api/: the form only shows the result', () => {
+  test('does not include paths with dots that stay under /api/, for which the form only shows the result', () => {
     expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
       { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
     ]);
@@ -46,7 +46,7 @@ describe('a path outside /api/', () => {
 
 describe('a header', () => {
   test.each(['Authorization', 'AUTHORIZATION', 'Cookie', 'cookie2'])(
-    '%s is refused with the reason',
+    '%s is refused with a reason',
     (name) => {
       const [fault] = faults({ headers: [[name, 'Bearer a-token']] });
       expect(fault).toMatchObject({ field: 'headers', row: 0, stops: true });
@@ -71,7 +71,7 @@ describe('a header', () => {
     ['without a name', '', '1'],
     ['with a line break', 'X', 'a\nb'],
     ['beyond Latin-1', 'X', '☂'],
-  ])('%s is refused, in its row', (_what, name, value) => {
+  ])('%s is refused in its row', (_what, name, value) => {
     const headers: [string, string][] = [
       ['Accept', '*/*'],
       [name, value],
@@ -81,11 +81,11 @@ describe('a header', () => {
     ]);
   });
 
-  test('that the gateway drops gets a notice', () => {
+  test('that the gateway drops gets a notice only', () => {
     expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
   });
 
-  test('row that is empty is ignored', () => {
+  test('row is ignored if it is empty', () => {
     expect(faults({ headers: [['', '']], query: [['', '']] })).toEqual([]);
   });
 });
@@ -97,11 +97,11 @@ test.each([
   expect(stops({ method })).toEqual(fields);
 });
 
-test.each(['GET', 'HEAD'])('%s has no body', (method) => {
+test.each(['GET', 'HEAD'])('a %s request may not have a body', (method) => {
   expect(stops({ method, body: '{}' })).toEqual(['body']);
 });
 
-test('a body that is no JSON may be sent as JSON, with a notice', () => {
+test('invalid JSON may be sent as JSON after a notice', () => {
   expect(faults({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', stops: false });
   expect(faults({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
   expect(faults({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);

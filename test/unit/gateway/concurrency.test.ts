@@ -6,7 +6,7 @@ const createLimits = () => createConcurrencyLimits({ requests: 6, requestsPerSes
 const TOO_BUSY = expect.objectContaining({ code: 'too_busy' });
 
 describe('a slot', () => {
-  test('is refused past the limit of its session and past that of the process', () => {
+  test('is refused above the limit of its session or of the process', () => {
     const limits = createLimits();
     for (const session of ['a', 'a', 'a']) limits.acquire(session);
     expect(() => limits.acquire('a')).toThrow(TOO_BUSY);
@@ -15,7 +15,7 @@ describe('a slot', () => {
     expect(limits.inFlight).toBe(6);
   });
 
-  test('is refused past half of what other sessions leave, so that a few sessions never take all', () => {
+  test('is refused above half of the slots that other sessions leave, so a few sessions never take all slots', () => {
     const limits = createConcurrencyLimits({ requests: 2048, requestsPerSession: 512, connections: 128 });
     const acquired = ['a', 'b', 'c', 'd', 'e', 'f'].map((session) => {
       const before = limits.inFlight;
@@ -28,7 +28,7 @@ describe('a slot', () => {
     expect(() => limits.acquire('g')).not.toThrow();
   });
 
-  test('is granted again once other sessions release theirs', () => {
+  test('is granted again once other sessions release their slots', () => {
     const limits = createLimits();
     const slots = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     limits.acquire('b');
@@ -37,7 +37,7 @@ describe('a slot', () => {
     for (const session of ['b', 'b']) limits.acquire(session);
   });
 
-  test('is released once, also where its request ends twice', () => {
+  test('is released only once, even if its request ends twice', () => {
     const limits = createLimits();
     const slots = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     slots[0]?.release();
@@ -49,7 +49,7 @@ describe('a slot', () => {
 });
 
 describe('a request that waits for a connection', () => {
-  test('gets one once an earlier request of its session ends, in the order of arrival', async () => {
+  test('gets one in order of arrival, once an earlier request of its session ends', async () => {
     const limits = createLimits();
     const [first, second, third] = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     expect(first?.waitForConnection(1_000)).toBeNull();
@@ -66,7 +66,7 @@ describe('a request that waits for a connection', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
-  test('gets one once requests of other sessions end, before later requests', async () => {
+  test('gets one before later requests, once requests of other sessions end', async () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 8 });
     const others = ['a', 'a', 'a', 'a'].map((session) => limits.acquire(session));
     for (const other of others) expect(other.waitForConnection(1_000)).toBeNull();
@@ -83,7 +83,7 @@ describe('a request that waits for a connection', () => {
     await expect(lateTurn).rejects.toThrow(RequestAbortedError);
   });
 
-  test('gets none once its client has disconnected, and takes none from other requests', () => {
+  test('gets none after its client disconnects, so other requests can use it', () => {
     const limits = createLimits();
     const [disconnected, next] = ['a', 'a'].map((session) => limits.acquire(session));
     disconnected?.release();
@@ -91,7 +91,7 @@ describe('a request that waits for a connection', () => {
     expect(next?.waitForConnection(1_000)).toBeNull();
   });
 
-  test('fails when its client disconnects, or after the timeout', async () => {
+  test('fails when its client disconnects or after the timeout', async () => {
     const limits = createLimits();
     const [first, disconnecting, late] = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     expect(first?.waitForConnection(1_000)).toBeNull();
@@ -103,11 +103,11 @@ describe('a request that waits for a connection', () => {
     expect(limits.acquire('a').waitForConnection(1_000)).toBeNull();
   });
 
-  test('gets one of half of what other sessions leave, so that one more session always gets one', () => {
+  test('may use half of the connections that other sessions leave, so one more session always gets one', () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 16 });
     const acquired = ['a', 'b', 'c', 'd', 'e'].map((session) => {
       const turns = Array.from({ length: 20 }, () => limits.acquire(session).waitForConnection(10));
-      for (const turn of turns) turn?.catch(() => {}); // they time out soon
+      for (const turn of turns) turn?.catch(() => {}); // ignore the timeouts that follow
       return turns.filter((turn) => turn === null).length;
     });
     expect(acquired).toEqual([8, 4, 2, 1, 1]);

@@ -19,7 +19,7 @@ const HOP_BY_HOP = words(`
   Proxy-Authenticate Proxy-Authentication-Info Proxy-Authorization Proxy-Connection
 `);
 
-/** docs/decisions/0007 has the reason for each. */
+/** docs/decisions/0007 gives the reason for each header. */
 const NEVER_FORWARDED = [
   ...HOP_BY_HOP,
   ...words(`
@@ -51,19 +51,19 @@ const NEVER_RETURNED = [
   `),
 ];
 
-/** Spellings of a name that many servers read alike. */
+/** Returns spellings of a name that many servers treat as the same name. */
 function spellingsOf(name: string): string[] {
   const marked = ['_', '.', '!', '~', "'"].map((mark) => name.replaceAll('-', mark));
   return [name, name.toLowerCase(), name.toUpperCase(), ...marked, name.replace('-', '_')];
 }
 
-/** All values of a header, in order. */
+/** Returns all values of a header, in order. */
 function valuesOf(headers: readonly string[], name: string): string[] {
   return headers.filter((_value, index) => headers[index - 1]?.toLowerCase() === name && index % 2 === 1);
 }
 
 describe('an upstream request', () => {
-  test.each(NEVER_FORWARDED)('never has the client’s %s, in any spelling', (name) => {
+  test.each(NEVER_FORWARDED)('never has %s from the client, in any spelling', (name) => {
     for (const spelling of spellingsOf(name))
       expect([spelling, ...forwarded(spelling, 'hostile', spelling, 'again')]).toEqual([spelling, ...OURS]);
   });
@@ -76,9 +76,9 @@ describe('an upstream request', () => {
       Sec-Fetch-Site Sec-Fetch-Mode sec-ch-ua Upgrade-Insecure-Requests X-Requested-With Last-Event-ID
       baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy
     `),
-    // Another site's page can set these only after a preflight, which the gateway refuses:
+    // A page on another site can set these only after a preflight, which the gateway refuses.
     ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
-  ])('has the client’s %s', (name) => {
+  ])('has %s from the client', (name) => {
     expect(forwarded(name, 'value')).toEqual([name, 'value', ...OURS]);
   });
 
@@ -89,22 +89,22 @@ describe('an upstream request', () => {
     },
   );
 
-  test('has no header that Connection names, in any spelling', () => {
+  test('has no header that Connection lists, in any spelling', () => {
     const raw = words('X-One 1 X_Two 2 X-Three 3');
     expect(forwarded('Connection', 'close, X-One,x-two', ...raw)).toEqual(['X-Three', '3', ...OURS]);
   });
 
-  test('has no header that one of several Connection headers names, behind them or before', () => {
+  test('has no header listed in any of several Connection headers, whatever the order', () => {
     const raw = words('X-One 1 connection keep-alive CONNECTION x-one');
     expect(forwarded(...raw, 'Connection', ' ,x.two,, ', 'X-Two', '2')).toEqual(OURS);
   });
 
-  test('has the right headers also after thousands of unknown names', () => {
+  test('has the right headers even after thousands of unknown names', () => {
     for (let count = 0; count < 3_000; count += 1) forwarded(`x-strange-${count}`, '1');
     expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
   });
 
-  test('has no header that is never forwarded, in any spelling and company', () => {
+  test('has no forbidden header, in any spelling and combination', () => {
     const name = fc.constantFrom(...NEVER_FORWARDED, 'Accept', 'X-Custom', 'ETag');
     const mark = fc.constantFrom('-', '_', '.', '^', '|');
     const value = fc.constantFrom('close', 'via', 'authorization', 'accept', 'x');
@@ -126,7 +126,7 @@ describe('an upstream request', () => {
 });
 
 describe('a response', () => {
-  test.each(NEVER_RETURNED)('never has the service’s %s, in any spelling', (name) => {
+  test.each(NEVER_RETURNED)('never has %s from the service, in any spelling', (name) => {
     for (const spelling of spellingsOf(name))
       expect({ spelling, headers: returned(spelling, 'hostile', spelling, 'again') }).toEqual({
         spelling,
@@ -144,18 +144,23 @@ describe('a response', () => {
       traceparent Cross-Origin-Resource-Policy X-Cache X-Amz-Request-Id CF-Ray Preference-Applied
       Surrogate-Key
     `),
-  ])('has the service’s %s', (name) => {
+  ])('has %s from the service', (name) => {
     expect(returned(name, 'value')).toEqual([name, 'value', ...returned()]);
   });
 
   test.each<[what: string, raw: string[], name: string, values: string[]]>([
     ['only the gateway’s request id', words('X-Request-Id x X_Request_Id x'), 'x-request-id', ['id']],
     ['the gateway in Via', [], 'via', ['1.1 cloakroom']],
-    ['the proxies in Via first', ['Via', '1.0 a', 'VIA', '1.1 b'], 'via', ['1.0 a, 1.1 b, 1.1 cloakroom']],
-    ['nosniff alone', words('X-Content-Type-Options sniff'), 'x-content-type-options', ['nosniff']],
-    ['both timings', words('Server-Timing db;dur=9'), 'server-timing', ['db;dur=9', 'session;dur=1']],
+    ['the gateway last in Via', ['Via', '1.0 a', 'VIA', '1.1 b'], 'via', ['1.0 a, 1.1 b, 1.1 cloakroom']],
+    ['only nosniff', words('X-Content-Type-Options sniff'), 'x-content-type-options', ['nosniff']],
     [
-      'a policy against scripts behind the service’s own',
+      'the timings of the service and the gateway',
+      words('Server-Timing db;dur=9'),
+      'server-timing',
+      ['db;dur=9', 'session;dur=1'],
+    ],
+    [
+      'a policy against scripts after the policy of the service',
       ['Content-Security-Policy', "default-src 'unsafe-inline' *"],
       'content-security-policy',
       ["default-src 'unsafe-inline' *", "default-src 'none'; frame-ancestors 'none'; sandbox"],
@@ -164,7 +169,7 @@ describe('a response', () => {
     expect(valuesOf(returned(...raw), name)).toEqual(values);
   });
 
-  test('forbids shared caches to store it, also where the service allows it', () => {
+  test('must not be stored by shared caches, even if the service allows it', () => {
     const headers = returned('Cache-Control', 'public', 'CACHE-CONTROL', 'max-age=5', 'Vary', 'accept');
     expect(valuesOf(headers, 'cache-control')).toEqual(['private, max-age=5']);
     expect(valuesOf(headers, 'vary')).toEqual(['accept, Cookie']);
@@ -174,7 +179,7 @@ describe('a response', () => {
     expect(valuesOf(expiring, 'expires')).toHaveLength(1);
   });
 
-  test('forbids all caches to store it where it sets a cookie', () => {
+  test('must not be stored by any cache if it sets a cookie', () => {
     const own = { ...OWN, setsCookie: true };
     const headers = toResponseHeaders(['Cache-Control', 'public, s-maxage=31536000'], own);
     expect(valuesOf(headers, 'cache-control')).toEqual(['private, no-store']);
@@ -184,15 +189,15 @@ describe('a response', () => {
     ['an empty Cache-Control', 'Cache-Control', ''],
     ['a Cache-Control for one connection', 'Connection', 'cache-control', 'Cache-Control', 'public'],
     ['a Cache_Control', 'Cache_Control', 'public, max-age=9'],
-  ])('with %s of the service has the default Cache-Control', (_what, ...raw) => {
+  ])('with %s from the service has the default Cache-Control', (_what, ...raw) => {
     expect(valuesOf(returned(...raw), 'cache-control')).toEqual(['private, no-cache']);
   });
 
-  test('has no header that Connection names', () => {
+  test('has no header that Connection lists', () => {
     expect(returned('Connection', 'x-one', 'X-One', '1', 'X_One', '2')).toEqual(returned());
   });
 
-  test('has the gateway’s headers also where Connection names them', () => {
+  test('has the headers of the gateway even if Connection lists them', () => {
     const ours = words(
       'via x-request-id server-timing content-security-policy x-content-type-options cache-control',
     );
@@ -227,33 +232,36 @@ describe('Cache-Control of a response to one user', () => {
 
   test.each([
     ['an open quote', ['max-age=60, x="a, private']],
-    ['an open quote over two fields', ['x="a', 'private, y="b']],
+    ['an open quote across two fields', ['x="a', 'private, y="b']],
     ['a space in a directive', ['max age=60, private']],
     ['a semicolon', ['private; max-age=60']],
     ['an argument without a name', ['=60, private']],
-    ['a blank before the argument', ['max-age =60, private']],
+    ['a space before an argument', ['max-age =60, private']],
     ['a control character', ['private\u0001, max-age=60']],
   ])('with %s is replaced by no-store', (_what, fields) => {
     expect(toPrivateCacheControl(fields, true)).toBe('private, no-store');
   });
 
   test.each([
-    ['blanks', `a${' '.repeat(400_000)};`],
-    ['blanks before a name', `${' '.repeat(400_000)};`],
+    ['spaces', `a${' '.repeat(400_000)};`],
+    ['spaces before a name', `${' '.repeat(400_000)};`],
     ['letters', `${'a'.repeat(400_000)};`],
     ['an argument', `a=${'a'.repeat(400_000)};`],
     ['an open quote', `a="${'\\a'.repeat(200_000)}`],
     ['directives', `${'a,'.repeat(200_000)};`],
-  ])('takes linear time to read: %s', (_what, fields) => {
+  ])('is parsed in linear time (%s)', (_what, fields) => {
     const read = () => toPrivateCacheControl([fields], true);
-    // Backtracking would take minutes. A vm ends a call that blocks its thread, which jest's timeout can't.
+    // Backtracking would take minutes. Unlike Jest's timeout, a vm can end a call that blocks its thread.
     expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-store');
   });
 
-  test.each([[[]], [['']], [['', ' , ']]])('%j leaves caching to Expires where there is one', (fields) => {
-    expect(toPrivateCacheControl(fields, false)).toBe('private, no-cache');
-    expect(toPrivateCacheControl(fields, true)).toBe('private');
-  });
+  test.each([[[]], [['']], [['', ' , ']]])(
+    '%j leaves caching to Expires if that header is present',
+    (fields) => {
+      expect(toPrivateCacheControl(fields, false)).toBe('private, no-cache');
+      expect(toPrivateCacheControl(fields, true)).toBe('private');
+    },
+  );
 });
 
 test.each([

@@ -13,7 +13,7 @@ import { startHttpServer } from '../../support/http-server.ts';
 
 const TIMEOUT_MS = 1_000;
 
-/** Starts a service, and a pool whose one connection opens once `mayConnect` resolves. */
+/** Starts a service, and a pool whose only connection opens once `mayConnect` resolves. */
 async function startService(respond: RequestListener) {
   const server = await startHttpServer(respond);
   const connect = buildConnector({});
@@ -31,7 +31,7 @@ async function startService(respond: RequestListener) {
   return {
     isConnecting,
     mayConnect,
-    /** Sends a request to the service, and drops its response. */
+    /** Sends a request to the service, and discards its response. */
     send(target: string, { body = null as Readable | null, timeoutMs = TIMEOUT_MS } = {}) {
       const ended = createDeferred<unknown>();
       const res = {
@@ -61,7 +61,7 @@ async function startService(respond: RequestListener) {
   };
 }
 
-test('a request whose client disconnects while its connection opens is never sent, and the next one is', async () => {
+test('a request whose client disconnects while its connection opens is never sent, but the next request is', async () => {
   const sent: string[] = [];
   await using service = await startService((req, res) => {
     sent.push(req.url ?? '');
@@ -77,18 +77,18 @@ test('a request whose client disconnects while its connection opens is never sen
   expect(sent).toEqual(['/next']);
 });
 
-test('the timeout of a response starts once the request has a connection', async () => {
+test('the response timeout starts once the request has a connection', async () => {
   await using service = await startService((_req, res) => {
     setTimeout(() => res.end('{}'), TIMEOUT_MS * 0.6);
   });
   const waiting = service.send('/');
   await service.isConnecting.promise;
-  await delay(TIMEOUT_MS * 0.6); // a part of the input
+  await delay(TIMEOUT_MS * 0.6); // the delay is part of the test input
   service.mayConnect.resolve();
   expect(await waiting.ended).toBeNull();
 });
 
-test('the timeout of a response starts again with each part of the body that is sent', async () => {
+test('the response timeout restarts with each part of the body that is sent', async () => {
   await using service = await startService((req, res) => {
     req.resume().once('end', () => res.end('{}'));
   });
@@ -96,7 +96,7 @@ test('the timeout of a response starts again with each part of the body that is 
   async function* parts() {
     for (let part = 0; part < 4; part += 1) {
       yield Buffer.from('part');
-      await delay(TIMEOUT_MS * 0.4); // a part of the input
+      await delay(TIMEOUT_MS * 0.4); // the delay is part of the test input
     }
   }
   expect(await service.send('/', { body: Readable.from(parts()) }).ended).toBeNull();

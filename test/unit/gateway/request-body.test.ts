@@ -12,11 +12,11 @@ function openBody() {
 }
 
 test.each([
-  ['slower than the pace from its first byte', 0, 900, true, true],
-  ['as fast as the pace from its first byte', 0, 1_100, true, false],
-  ['slower than the pace past its first 64 KiB', 65_536, 900, true, true],
-  ['as fast as the pace past its first 64 KiB', 65_536, 1_100, true, false],
-  ['slower than the pace while the service does not read', 200_000, 900, false, false],
+  ['slower than the minimum pace from its first byte', 0, 900, true, true],
+  ['faster than the minimum pace from its first byte', 0, 1_100, true, false],
+  ['slower than the minimum pace after its first 64 KiB', 65_536, 900, true, true],
+  ['faster than the minimum pace after its first 64 KiB', 65_536, 1_100, true, false],
+  ['slower than the minimum pace while the service does not read', 200_000, 900, false, false],
 ])('a client sends a body %s', async (_what, bytesAtOnce, bytesEachSecond, isRead, isCutOff) => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   try {

@@ -8,7 +8,7 @@ import {
   toTraceHeaders,
 } from '../../../src/http/request-context.ts';
 
-test('a response without a context throws an error that says what makes one', () => {
+test('a response without a context throws an error that says what creates the context', () => {
   const res = new ServerResponse(new IncomingMessage(new Socket()));
   expect(() => requestContext(res)).toThrow('AccessLog.begin() makes one');
 });
@@ -35,7 +35,7 @@ test.each([
   [1, '"><script>', 'unknown'],
   [1, undefined, PEER],
 ])(
-  'behind %i proxies, a request with the X-Forwarded-For %j comes from %s',
+  'with %i trusted proxies, a request with the X-Forwarded-For %j comes from %s',
   (proxies, forwarded, address) => {
     expect(clientAddress(from(forwarded), proxies)).toBe(address);
   },
@@ -51,31 +51,31 @@ describe('a traceparent', () => {
     ['that is not sampled', `00-${TRACE}-${PARENT}-00`],
     ['with unknown flags', `00-${TRACE}-${PARENT}-ff`],
     ['of a later version', `cc-${TRACE}-${PARENT}-01`],
-    ['of a later version, with more behind', `cc-${TRACE}-${PARENT}-01-what-the-future`],
-  ])('%s is accepted, and passed on as it came', (_what, traceparent) => {
+    ['of a later version with extra fields', `cc-${TRACE}-${PARENT}-01-what-the-future`],
+  ])('%s is accepted and forwarded unchanged', (_what, traceparent) => {
     const trace = readTraceContext({ traceparent });
     expect(trace?.traceId).toBe(TRACE);
     expect(toTraceHeaders(trace)).toEqual({ traceparent });
   });
 
   test.each([
-    ['none', undefined],
-    ['an empty one', ''],
+    ['a missing traceparent', undefined],
+    ['an empty traceparent', ''],
     ['version ff', `ff-${TRACE}-${PARENT}-01`],
-    ['a version in capitals', `CC-${TRACE}-${PARENT}-01`],
-    ['this version with more behind', `${VALID}-more`],
-    ['a later version with more behind and no dash', `cc-${TRACE}-${PARENT}-01.more`],
-    ['a trace of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
-    ['a parent of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
-    ['a trace in capitals', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
-    ['a parent in capitals', `00-${TRACE}-${PARENT.toUpperCase()}-01`],
-    ['a short trace', `00-${TRACE.slice(1)}-${PARENT}-01`],
-    ['no flags', `00-${TRACE}-${PARENT}`],
-    ['flags that are no digits', `00-${TRACE}-${PARENT}-.1`],
-    ['other marks', `00_${TRACE}_${PARENT}_01`],
-    ['two of them, as Node joins them', `${VALID}, ${VALID}`],
+    ['an upper-case version', `CC-${TRACE}-${PARENT}-01`],
+    ['this version with extra fields', `${VALID}-more`],
+    ['a later version with extra text but no dash', `cc-${TRACE}-${PARENT}-01.more`],
+    ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
+    ['a parent id of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['an upper-case trace id', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
+    ['an upper-case parent id', `00-${TRACE}-${PARENT.toUpperCase()}-01`],
+    ['a short trace id', `00-${TRACE.slice(1)}-${PARENT}-01`],
+    ['missing flags', `00-${TRACE}-${PARENT}`],
+    ['flags that are not hexadecimal digits', `00-${TRACE}-${PARENT}-.1`],
+    ['other separators', `00_${TRACE}_${PARENT}_01`],
+    ['two values, joined by Node', `${VALID}, ${VALID}`],
     ['a later version with control characters', `cc-${TRACE}-${PARENT}-01-\u0000`],
-  ])('is ignored: %s', (_what, traceparent) => {
+  ])('is ignored (%s)', (_what, traceparent) => {
     const trace = readTraceContext({ ...(traceparent !== undefined && { traceparent }), tracestate: 'a=b' });
     expect(trace).toBeNull();
     expect(toTraceHeaders(trace)).toEqual({});
@@ -87,7 +87,7 @@ const tracestateOf = (tracestate: string, connection?: string) =>
   toTraceHeaders(readTraceContext({ traceparent: VALID, tracestate, connection }))['tracestate'];
 
 test.each(['rojo=00f067aa0ba902b7, congo=t61rcWkgMzE', LONGEST])(
-  'a tracestate is passed on with its traceparent, as it came: %s',
+  'a tracestate is forwarded unchanged with its traceparent: %s',
   (tracestate) => {
     expect(tracestateOf(tracestate)).toBe(tracestate);
   },
@@ -100,7 +100,7 @@ test.each(['', 'a=\u00e9', 'a=\u0001', `${LONGEST}b`])(
   },
 );
 
-test('a header that Connection names is not passed on, in any case of letters', () => {
+test('a trace header that Connection lists in upper or lower case is not forwarded', () => {
   expect(readTraceContext({ traceparent: VALID, connection: 'close, TraceParent' })).toBeNull();
   expect(tracestateOf('a=b', 'Tracestate')).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { checkFraming } from '../../../src/http/request-framing.ts';
 
-/** Checks a request as Node's parser passes it on. test/app/gateway/checks-framing.test.ts sends them over a socket. */
+/** Checks a request as parsed by Node. test/app/gateway/checks-framing.test.ts sends similar requests over a socket. */
 function check(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
   return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
@@ -15,7 +15,7 @@ test.each<[what: string, status: number, httpVersion: string, fields: [string, s
   ['a second Host', 400, '1.1', [HOST, ['hOST', 'x']]],
   ['no Host', 400, '1.1', []],
   ['a Host with a user', 400, '1.1', [['Host', 'me@x']]],
-  ['another Transfer-Encoding than chunked', 400, '1.1', [HOST, ['Transfer-Encoding', 'gzip, chunked']]],
+  ['a Transfer-Encoding other than chunked', 400, '1.1', [HOST, ['Transfer-Encoding', 'gzip, chunked']]],
   ['a Transfer-Encoding in HTTP/1.0', 400, '1.0', [HOST, ['Transfer-Encoding', 'chunked']]],
   ['no version', 400, '0.9', [HOST]],
   ['an unknown version', 505, '1.2', [HOST]],
@@ -27,10 +27,10 @@ test.each<[what: string, status: number, httpVersion: string, fields: [string, s
 });
 
 test.each<[what: string, httpVersion: string, fields: [string, string][]]>([
-  ['chunks', '1.1', [HOST, ['Transfer-Encoding', 'Chunked']]],
+  ['a chunked body', '1.1', [HOST, ['Transfer-Encoding', 'Chunked']]],
   ['100 header fields', '1.1', [HOST, ...fields(99)]],
   ['no Host in HTTP/1.0', '1.0', []],
-  ['an expectation that is met', '1.1', [HOST, ['Expect', '100-continue']]],
+  ['a known expectation', '1.1', [HOST, ['Expect', '100-continue']]],
 ])('a request with %s is accepted', (_what, httpVersion, sent) => {
   expect(check(httpVersion, ...sent)).toBeNull();
 });

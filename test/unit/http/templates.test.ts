@@ -31,7 +31,7 @@ const pages = {
   }),
 };
 
-test.each(['workspaces', 'error'] as const)('hostile text on the page %s stays text', (name) => {
+test.each(['workspaces', 'error'] as const)('hostile text on the page %s is escaped', (name) => {
   expect(pages[name]).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
   expect(pages[name]).not.toMatch(/<script>|<img src=x/);
 });
@@ -53,7 +53,7 @@ test.each(Object.entries(pages))(
   },
 );
 
-test('the landing page has one link: to sign in', () => {
+test('the only link on the landing page leads to sign-in', () => {
   const main = /<main.*<\/main>/s.exec(pages.landing)?.[0] ?? '';
   expect(main.match(/<(?:a|button|form)\b[^>]*>/g)).toEqual([
     '<a class="button button--primary" href="/auth/login">',
@@ -61,11 +61,11 @@ test('the landing page has one link: to sign in', () => {
   expect(pages.landing).not.toContain('/auth/logout');
 });
 
-test('the label of each page size makes sense by itself', () => {
+test('the label of each page size makes sense out of context', () => {
   expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
 });
 
-test('a long description can be opened without a script, and a short one is shown whole', () => {
+test('a long description can be expanded without a script, and a short description is shown in full', () => {
   const view = (description: string) =>
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
   expect(view('x'.repeat(241))).toContain('<summary>Read more<');
@@ -91,13 +91,13 @@ test('a page with items of maximum length has at most 16 MB of HTML', () => {
   expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
 });
 
-test('each row names its item in the label of its details, for screen readers', () => {
+test('for screen readers, the details label of each row contains the name of the item', () => {
   expect(pages.workspaces).toMatch(
     /<summary>Details<span class="visually-hidden"> of <bdi>&quot;&gt;&lt;script&gt;[^<]*<\/bdi><\/span><\/summary>/,
   );
 });
 
-test('a link leads past the items of a list to its pages, where it has several', () => {
+test('a link skips from the items of a list to its pages if it has several pages', () => {
   expect(pages.workspaces).toContain('href="#pages"');
   expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
   const whole = render(
@@ -111,13 +111,13 @@ test('a signed-in user can sign out on every page', () => {
   expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
 });
 
-test('the page after sign-in redirects by itself, and has a link', () => {
+test('the page after sign-in redirects automatically and has a link', () => {
   const href = '/workspaces?a=1&amp;b=2';
   expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
   expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
 });
 
-test('no render reads a file: a client could leave no file descriptor for an error page', async () => {
+test('rendering reads no files, because an error page may be needed when no file descriptors are left', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-views-'));
   await mkdir(join(folder, 'parts'));
   await writeFile(join(folder, 'page.eta'), "<%~ include('parts/name', it) %>");
@@ -127,7 +127,7 @@ test('no render reads a file: a client could leave no file descriptor for an err
   expect(renderFrom('page', { name: 'Ada' })).toBe('Hello Ada');
 });
 
-test('the stylesheet loads nothing else', async () => {
+test('the stylesheet loads no other files', async () => {
   const css = await readFile(join(ROOT, 'public/cloakroom.css'), 'utf8');
   expect(css).not.toMatch(/url\(|@import/);
 });

@@ -15,7 +15,7 @@ const REQUEST = {
   redirect: 'manual',
 } as const;
 
-/** A token endpoint that passes each whole request to `respond`, once for each connection. */
+/** Starts a token endpoint that calls `respond` once for each complete request. */
 async function startEndpoint(respond: (socket: Socket) => void) {
   const requests: string[] = [];
   const server = await startTcpServer((socket) => {
@@ -40,7 +40,7 @@ async function startEndpoint(respond: (socket: Socket) => void) {
   };
 }
 
-test('a token request uses a connection of its own and accepts no content coding', async () => {
+test('a token request uses a separate connection and accepts no content coding', async () => {
   await using endpoint = await startEndpoint((socket) =>
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\xef\xbb\xbf{}', 'latin1'),
   );
@@ -51,7 +51,7 @@ test('a token request uses a connection of its own and accepts no content coding
   expect(head).not.toMatch(/\r\naccept-encoding:/i);
 });
 
-test('a content coding is not decoded', async () => {
+test('a token response with a content coding is not decoded', async () => {
   const coded = gzipSync('{"access_token":"a"}');
   await using endpoint = await startEndpoint((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${coded.length}\r\n\r\n`);
@@ -60,16 +60,19 @@ test('a content coding is not decoded', async () => {
   expect((await endpoint.send()).text).not.toContain('access_token');
 });
 
-test.each([80, 100, 130, 250])('a response of %i KiB that ends with its connection is read', async (kib) => {
-  const text = 'a'.repeat(kib * 1024);
-  await using endpoint = await startEndpoint((socket) =>
-    socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n${text}`),
-  );
-  const responses = await Promise.all(Array.from({ length: 8 }, async () => endpoint.send()));
-  expect(responses.every((response) => response.text === text)).toBe(true);
-});
+test.each([80, 100, 130, 250])(
+  'a token response of %i KiB that ends when its connection closes is read completely',
+  async (kib) => {
+    const text = 'a'.repeat(kib * 1024);
+    await using endpoint = await startEndpoint((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n${text}`),
+    );
+    const responses = await Promise.all(Array.from({ length: 8 }, async () => endpoint.send()));
+    expect(responses.every((response) => response.text === text)).toBe(true);
+  },
+);
 
-test('a response of more than 256 KiB is refused, and its connection is closed', async () => {
+test('a token response of more than 256 KiB is refused, and its connection is closed', async () => {
   let closed: Promise<unknown> = Promise.resolve();
   await using endpoint = await startEndpoint((socket) => {
     closed = new Promise((resolve) => socket.once('close', resolve));
@@ -84,7 +87,7 @@ test('a response of more than 256 KiB is refused, and its connection is closed',
   await closed;
 });
 
-test('a token request that is aborted closes its connection', async () => {
+test('an aborted token request closes its connection', async () => {
   let closed: Promise<unknown> = Promise.resolve();
   const controller = new AbortController();
   await using endpoint = await startEndpoint((socket) => {
@@ -95,7 +98,7 @@ test('a token request that is aborted closes its connection', async () => {
   await closed;
 });
 
-test('a token request is not written where its caller declines once undici is ready to write', async () => {
+test('a token request is not sent if its caller declines when undici is ready to send it', async () => {
   await using endpoint = await startEndpoint((socket) => socket.end());
   const steps: string[] = [];
   const onConnected = () => steps.push('connected');
@@ -114,7 +117,7 @@ test('a token request is not written where its caller declines once undici is re
   expect(endpoint.requests).toEqual([]);
 });
 
-test('a doubled token response is never taken for that of the next user', async () => {
+test('a duplicate token response is never used for the next user', async () => {
   await using testApp = await startTestApp();
   const sockets: Socket[] = [];
   const tokenResponse = (name: string) => {
@@ -127,7 +130,7 @@ test('a doubled token response is never taken for that of the next user', async 
     req.setEncoding('utf8').on('data', (chunk: string) => (form += chunk));
     req.on('end', () => {
       const name = new URLSearchParams(form).get('refresh_token') ?? '';
-      // The doubled response comes once the next user's request has been sent.
+      // The duplicate response arrives after the next user's request has been sent.
       if (name === 'bob' && sockets[0]?.writable) sockets[0].write(tokenResponse('alice'));
       sockets.push(req.socket);
       req.socket.write(tokenResponse(name));

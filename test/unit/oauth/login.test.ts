@@ -12,7 +12,7 @@ describe('return_to', () => {
     ['/a/../b', '/b'],
     ['/caf\u00e9', '/caf%C3%A9'],
     ['/x?return_to=//evil.example', '/x?return_to=//evil.example'],
-  ])('%j leads to %s', (given, path) => {
+  ])('with the value %j leads to %s', (given, path) => {
     expect(toReturnPath(given, ORIGIN)).toBe(path);
   });
 
@@ -33,8 +33,8 @@ describe('return_to', () => {
     '/AUTH/callback?code=x',
     '/a/../auth/login',
     `/${'a'.repeat(9_000)}`,
-    `/${'+'.repeat(10)}?${'\u00e9'.repeat(3_000)}`, // short as it came, and long as it would be kept
-  ])('%j leads to the workspaces', (given) => {
+    `/${'+'.repeat(10)}?${'\u00e9'.repeat(3_000)}`, // short as sent, but too long once encoded
+  ])('with the value %j leads to the workspaces', (given) => {
     expect(toReturnPath(given, ORIGIN)).toBe('/workspaces');
   });
 
@@ -50,7 +50,7 @@ describe('return_to', () => {
     );
   });
 
-  test('goes whole into the login URL', () => {
+  test('is fully encoded in the login URL', () => {
     const url = new URL(loginUrl('/workspaces?a=1&b=2#c'), ORIGIN);
     expect(url.searchParams.get('return_to')).toBe('/workspaces?a=1&b=2#c');
   });

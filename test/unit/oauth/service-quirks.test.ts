@@ -8,32 +8,32 @@ async function rewritten(status: number, body: unknown): Promise<{ status: numbe
 }
 
 describe('a token response', () => {
-  test('without token_type and expires_in counts as a bearer token for 900 s', async () => {
+  test('without token_type and expires_in is read as a bearer token for 900 s', async () => {
     expect(await rewritten(200, { access_token: 'a' })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
     });
   });
 
-  test('keeps its standard members, and loses those that OAuth does not know', async () => {
+  test('keeps its standard members and loses all others', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5, refresh_token: 'r', scope: 's' };
     expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
   });
 
-  test('with an empty scope counts as one without', async () => {
+  test('with an empty scope is treated like a response without a scope', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5 };
     expect(await rewritten(200, { ...body, scope: '' })).toEqual({ status: 200, body });
   });
 
   test.each([0, -1, '', 'soon', null, Number.NaN, [900]])(
-    'with an expires_in of %j counts as one without',
+    'with an expires_in of %j is treated like a response without expires_in',
     async (expiresIn) => {
       const { body } = await rewritten(200, { access_token: 'a', expires_in: expiresIn });
       expect(body).toMatchObject({ expires_in: 900 });
     },
   );
 
-  test('may have an expires_in in a string', async () => {
+  test('may have expires_in as a string', async () => {
     const { body } = await rewritten(200, { access_token: 'a', expires_in: '60' });
     expect(body).toMatchObject({ expires_in: 60 });
   });
@@ -41,8 +41,8 @@ describe('a token response', () => {
   test.each([
     ['an empty error', { error: '' }],
     ['an empty token_type', { token_type: '' }],
-    ['a scope that is no text', { scope: ['room:read'] }],
-  ])('with %s beside a token counts as one without', async (_what, odd) => {
+    ['a scope that is not a string', { scope: ['room:read'] }],
+  ])('with %s and a token is treated as if only the token was present', async (_what, odd) => {
     expect(await rewritten(200, { access_token: 'a', ...odd })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
@@ -55,7 +55,7 @@ describe('a token response', () => {
   });
 
   test.each([200, 400, 401, 403, 500, 503, 999])(
-    'with an error string and status %i is that OAuth error',
+    'with an error string and status %i becomes that OAuth error',
     async (status) => {
       const body = { error: 'invalid_grant', error_description: 'no' };
       expect(await rewritten(status, { ...body, access_token: 'a' })).toEqual({ status: 400, body });
@@ -71,10 +71,13 @@ describe('a token response', () => {
     [200, 'junk'],
     [200, '[]'],
     [200, 'null'],
-  ])('with status %i and the body %j is an outage, and the error does not quote it', (status, body) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    expect(() => toStandardResponse({ status, text })).toThrow(
-      /^the token endpoint responded with (?:status \d+|no JSON object)$/,
-    );
-  });
+  ])(
+    'with status %i and the body %j is treated as an outage, and the error does not quote the body',
+    (status, body) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      expect(() => toStandardResponse({ status, text })).toThrow(
+        /^the token endpoint responded with (?:status \d+|no JSON object)$/,
+      );
+    },
+  );
 });

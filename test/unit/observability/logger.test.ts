@@ -4,7 +4,7 @@ import { createBufferedOutput, createLog } from '../../../src/observability/logg
 
 const SECRET = 'a-secret-password';
 
-/** An error as ioredis makes it of an error reply. */
+/** Returns the error that ioredis creates for an error reply. */
 function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
@@ -15,10 +15,10 @@ function parseError(): Error {
   } catch (error) {
     return error as Error;
   }
-  throw new Error('that could be parsed');
+  throw new Error('the input was valid JSON');
 }
 
-/** The log line of an error. */
+/** Returns the log line of an error. */
 function logged(err: Error): string {
   const lines: string[] = [];
   createLog('info', { write: (line) => lines.push(line) }).warn({ err }, 'redis connection lost');
@@ -28,16 +28,16 @@ function logged(err: Error): string {
 const SENTINELS = 'All sentinels are unreachable. Retrying from scratch after 10ms.';
 
 test.each([
-  ['an error reply of Redis', replyError(`ERR unknown command 'auth', with args: '${SECRET}'`)],
-  ['an error reply of several lines', replyError(`ERR not ${SECRET}\n    at nowhere\n${SECRET}`)],
-  ['the last error of Sentinels', new Error(`${SENTINELS} Last error: ERR '${SECRET}'`)],
+  ['an error reply from Redis', replyError(`ERR unknown command 'auth', with args: '${SECRET}'`)],
+  ['an error reply with several lines', replyError(`ERR not ${SECRET}\n    at nowhere\n${SECRET}`)],
+  ['the last error from the Sentinels', new Error(`${SENTINELS} Last error: ERR '${SECRET}'`)],
   ['unparsable input', parseError()],
   ['a cause', new Error('away', { cause: replyError(`ERR wrong number of arguments, '${SECRET}'`) })],
-])('a logged error quotes no input: %s', (_what, error) => {
+])('a logged error does not quote its input (%s)', (_what, error) => {
   expect(logged(error)).not.toContain(SECRET);
 });
 
-test('a logged error has its stack, and of an error reply the first word', () => {
+test('a logged error has its stack and, for an error reply, the first word of the reply', () => {
   const { err } = JSON.parse(logged(replyError('WRONGPASS invalid username-password pair'))) as {
     err: { message: string; stack: string };
   };
@@ -45,7 +45,7 @@ test('a logged error has its stack, and of an error reply the first word', () =>
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });
 
-test('writeLine() writes the line that pino would write, and none below the level of the log', () => {
+test('writeLine() writes the same line as pino, and nothing below the log level', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line.replace(/"time":\d{13}/, '"time":0')) });
   const fields = { path: '/"\\\n\u2028\ud800é', status: 200, cutOff: true, token: undefined, ms: 0.1 };
@@ -62,7 +62,7 @@ function createOutput() {
   return { writes, output: createBufferedOutput({ write: (text: string) => writes.push(text) }) };
 }
 
-test('the output writes the lines of a turn at once, in order and once', async () => {
+test('the output writes the lines of one event loop turn together, in order and only once', async () => {
   const { writes, output } = createOutput();
   output.write('one\n');
   output.write('two\n');
@@ -74,13 +74,13 @@ test('the output writes the lines of a turn at once, in order and once', async (
   expect(writes).toEqual(['one\ntwo\n', 'three\n']);
 });
 
-test('the output writes before the turn ends once it has 8 KiB', () => {
+test('the output writes before the end of the turn once it has buffered 8 KiB', () => {
   const { writes, output } = createOutput();
   for (let count = 0; count < 1_000; count += 1) output.write(`${'a'.repeat(99)}\n`);
   expect(writes.length).toBeGreaterThan(5);
 });
 
-test('flush() writes what is buffered, once', () => {
+test('flush() writes the buffered lines once', () => {
   const { writes, output } = createOutput();
   output.write('last\n');
   output.flush();

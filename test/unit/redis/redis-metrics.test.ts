@@ -7,7 +7,7 @@ test.each<[kind: string, sentMs: number, error: Error | undefined]>([
   ['unreachable', 1, new Error('Connection is closed.')],
   ['full', 1, new Error("OOM command not allowed when used memory > 'maxmemory'.")],
   ['other', 1, new Error('READONLY You can’t write against a read only replica.')],
-])('a command counts as %s after %i ms with %p', async (kind, sentMs, error) => {
+])('a command is counted as %s after %i ms with the error %p', async (kind, sentMs, error) => {
   const registry = new Registry();
   createRedisMetrics(registry).settled('read', performance.now() - sentMs, error);
   const text = await registry.metrics();

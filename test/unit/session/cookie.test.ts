@@ -6,22 +6,22 @@ const B = Buffer.alloc(32, 'B');
 
 const createCookie = (...sessionKeys: Buffer[]) =>
   createSessionCookie({ https: true, sameSite: 'lax', sessionKeys: { current: sessionKeys } });
-/** The `Cookie` header of a browser that stored a `Set-Cookie` value. */
+/** Returns the `Cookie` header of a browser that stored this `Set-Cookie` value. */
 const headerOf = (setCookie: string): string => setCookie.split(';')[0] ?? '';
 
 const cookie = createCookie(A);
 const header = headerOf(cookie.write('an-id'));
 
 describe('a session cookie', () => {
-  test('is read among other cookies', () => {
+  test('is found among other cookies', () => {
     expect(cookie.read(`a=1; ${header}; b=2`)).toEqual({ id: 'an-id', usesFirstKey: true });
   });
 
-  test('that an older session key signed is read, which the result says', () => {
+  test('signed with an older session key is accepted, and the result shows that the key is old', () => {
     expect(createCookie(B, A).read(header)).toEqual({ id: 'an-id', usesFirstKey: false });
   });
 
-  test('has the attributes of its prefix', () => {
+  test('has the attributes that its prefix requires', () => {
     expect(cookie.write('an-id').split('; ').slice(1)).toEqual([
       'Path=/',
       'HttpOnly',
@@ -34,17 +34,17 @@ describe('a session cookie', () => {
 
 test.each([
   ['no cookie', undefined],
-  ['another id under the same signature', header.replace('an-id', 'an-ID')],
+  ['a different id with the same signature', header.replace('an-id', 'an-ID')],
   ['a changed signature', header.replace(/..$/, 'AA')],
   ['no signature', '__Host-Http-cloakroom=s:an-id'],
-  ['an id without the mark of a signed value', header.replace('s%3A', '')],
-  ['the name that is used under http', header.replace('__Host-Http-', '')],
+  ['an id without the prefix of a signed value', header.replace('s%3A', '')],
+  ['the cookie name for HTTP', header.replace('__Host-Http-', '')],
   ['the signature of another session key', headerOf(createCookie(B).write('an-id'))],
 ])('a Cookie header with %s has no session', (_what, value) => {
   expect(cookie.read(value)).toBeNull();
 });
 
-test('a session key that was removed verifies no cookie, not even one that was read before', () => {
+test('a removed session key no longer verifies any cookie, even a cookie that was read before', () => {
   const sessionKeys = { current: [A] };
   const reloaded = createSessionCookie({ https: true, sameSite: 'lax', sessionKeys });
   expect(reloaded.read(header)).not.toBeNull();

@@ -10,7 +10,7 @@ describe('an encrypted record', () => {
   const encryption = createEncryption({ current: [A] });
   const encrypted = encryption.encrypt('tea', 'id', 'key');
 
-  test('is decrypted to the text that was encrypted', () => {
+  test('is decrypted to the original text', () => {
     expect(encryption.decrypt(encrypted, 'id', 'key')).toEqual({ text: 'tea', usesFirstKey: true });
   });
 
@@ -18,11 +18,11 @@ describe('an encrypted record', () => {
     ['secret', A, 'another', 'key'],
     ['key name', A, 'id', 'another'],
     ['session key', B, 'id', 'key'],
-  ])('is not decrypted with another %s', (_what, sessionKey, secret, name) => {
+  ])('cannot be decrypted with another %s', (_what, sessionKey, secret, name) => {
     expect(createEncryption({ current: [sessionKey] }).decrypt(encrypted, secret, name)).toBeNull();
   });
 
-  test('is decrypted with an older session key, which the result says', () => {
+  test('is decrypted with an older session key, and the result shows that the key is old', () => {
     expect(createEncryption({ current: [B, A] }).decrypt(encrypted, 'id', 'key')).toEqual({
       text: 'tea',
       usesFirstKey: false,
@@ -30,14 +30,14 @@ describe('an encrypted record', () => {
   });
 
   test('with a single changed character is refused', () => {
-    // The last character of base64url may have bits without a meaning.
+    // The last base64url character may contain unused bits.
     for (let at = 0; at < encrypted.length - 1; at += 1) {
       const changed = encrypted.slice(0, at) + (encrypted[at] === 'A' ? 'B' : 'A') + encrypted.slice(at + 1);
       expect(encryption.decrypt(changed, 'id', 'key')).toBeNull();
     }
   });
 
-  test('that was truncated is refused', () => {
+  test('that has been truncated is refused', () => {
     for (let length = 0; length < encrypted.length; length += 1) {
       expect(encryption.decrypt(encrypted.slice(0, length), 'id', 'key')).toBeNull();
     }
@@ -48,7 +48,7 @@ describe('an encrypted record', () => {
   });
 });
 
-/** Decrypts as any reader of the format would: AES-256-GCM, the nonce of 12 bytes first, the tag of 16 last. */
+/** Decrypts AES-256-GCM independently of the code under test. The nonce is the first 12 bytes, and the tag is the last 16. */
 function decrypt(encrypted: string, key: Buffer, name: string): string {
   const bytes = Buffer.from(encrypted.split('.')[2] ?? '', 'base64url');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
@@ -56,7 +56,7 @@ function decrypt(encrypted: string, key: Buffer, name: string): string {
   return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
 }
 
-test('the key that signs cookies decrypts no record, nor does a key derived from it, even where all salts are the same', () => {
+test('neither the key that signs cookies nor a key derived from it can decrypt a record, even with the same salt', () => {
   const sessionKeys = { current: [A] };
   const encrypted = createEncryption(sessionKeys).encrypt('tea', '', 'key');
   const encryptionKey = Buffer.from(hkdfSync('sha256', A, '', 'cloakroom sealing', 32));

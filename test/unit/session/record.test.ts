@@ -10,7 +10,7 @@ const grant = {
 };
 const record = { grant, createdAt: 5 };
 
-test('a record is parsed as it was written, without members that are unknown', () => {
+test('a record is parsed as it was written, without unknown members', () => {
   expect(parseRecord(JSON.stringify({ ...record, more: 1 }))).toEqual(record);
   const { refreshToken: _, ...withoutRefreshToken } = grant;
   const refreshed = { grant: withoutRefreshToken, createdAt: 5, refreshedAt: 7 };
@@ -22,18 +22,25 @@ test.each([
   'null',
   '{"version":2}',
   JSON.stringify({ grant: { ...grant, scopes: null }, createdAt: 5 }),
-])('a record of another version counts as none: %s', (text) => expect(parseRecord(text)).toBeNull());
+])('an invalid record or a record of another version is treated as missing: %s', (text) =>
+  expect(parseRecord(text)).toBeNull(),
+);
 
 test.each([
-  ['the same grant', grant, true, false],
-  ['another access token', { ...grant, accessToken: 'b' }, false, true],
-  ['the same access token with a longer lifetime', { ...grant, expiresAt: 2_000 }, false, true],
-  ['the same access token with another refresh token', { ...grant, refreshToken: 's' }, false, false],
-])('of two refreshes: %s', (_what, other, same, newer) => {
+  ['an identical grant', grant, true, false],
+  ['a grant with another access token', { ...grant, accessToken: 'b' }, false, true],
+  ['a grant with the same access token and a longer lifetime', { ...grant, expiresAt: 2_000 }, false, true],
+  [
+    'a grant with the same access token and another refresh token',
+    { ...grant, refreshToken: 's' },
+    false,
+    false,
+  ],
+])('isSameGrant() and isNewer() recognise %s', (_what, other, same, newer) => {
   expect([isSameGrant(grant, other), isNewer(other, grant)]).toEqual([same, newer]);
 });
 
-test('a session reaches its maximum age counted from sign-in', () => {
+test('the maximum age of a session is counted from sign-in', () => {
   expect(sessionEndsAt({ ...record, createdAt: Date.UTC(2026, 0, 1), refreshedAt: Date.now() }, 3_600)).toBe(
     '2026-01-01T01:00:00.000Z',
   );

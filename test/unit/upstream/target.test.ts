@@ -10,7 +10,7 @@ const forwards = (targets: string | readonly string[]) => expectEach(targets, 'f
 const refuses = (targets: string | readonly string[]) => expectEach(targets, 'malformed');
 const disallows = (targets: string | readonly string[]) => expectEach(targets, 'not-allowed');
 
-/** Tests each target. One that does not begin with a slash follows the prefix. */
+/** Tests each target. A target that does not begin with a slash is appended to the prefix. */
 function expectEach(targets: string | readonly string[], result: ReturnType<typeof checkTarget>): void {
   const words = { forward: 'is forwarded', malformed: 'is malformed', 'not-allowed': 'is not allowed' };
   test.each(listOf(targets))(`%j ${words[result]}`, (target) => {
@@ -18,7 +18,7 @@ function expectEach(targets: string | readonly string[], result: ReturnType<type
   });
 }
 
-/** Splits a text at blanks. */
+/** Splits a text at white space. */
 function listOf(targets: string | readonly string[]): readonly string[] {
   return typeof targets === 'string' ? targets.trim().split(/\s+/) : targets;
 }
@@ -59,9 +59,9 @@ describe('dot segments', () => {
     ..%252fx ..%5cx ..%255cx ..\x x\..\y x%2f..%2fy x%5c.. ..;/x ..;a=b/x ..%3b/x ..%3ba%2fx .;/x
     x/..;
   `);
-  // For a server that decodes first, these end the path:
+  // On a server that decodes first, these end the path:
   refuses(['..%3f', '..%3fa/x', 'x/..%23', '%2e%2e%253f']);
-  // For a server that trims:
+  // On a server that trims the path:
   refuses(['..%20/x', '%20../x', '..+/x', '..%c2%a0/x']);
   forwards(['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
 });
@@ -69,7 +69,7 @@ describe('dot segments', () => {
 describe('a path that is encoded many times', () => {
   const escaped = (hex: string, depth: number) => `%${'25'.repeat(depth)}${hex}`;
   test.each(Array.from({ length: 33 }, (_, depth) => depth))(
-    'is refused like the plain one (%i)',
+    'is refused like the unencoded path (%i times)',
     (depth) => {
       expect(check(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
       expect(check(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
@@ -99,14 +99,14 @@ describe('encodings', () => {
     % %2 %zz %g1 x% x%/y %% %u002e%u002e/x %0x2e %25 %25zz 100%25 %2525
   `);
   refuses([`%${'25'.repeat(7)}41`, `%${'25'.repeat(2_000)}41`]);
-  // No UTF-8: stray and overlong bytes, surrogates, past the last code point.
+  // Invalid UTF-8: stray and overlong bytes, surrogates, and values past the last code point.
   refuses(`
     %ff %80 %c3 %c3/%a9 %e9 %c0%ae%c0%ae/x %c0%2e %c0%af %c1%9c %c1%a1 %e0%80%ae %e0%80%af
     %f0%80%80%ae %f8%80%80%80%ae %ed%a0%80 %f4%90%80%80 %25c0%25ae
   `);
 });
 
-describe('control characters and bytes no path may hold', () => {
+describe('control characters and bytes that are not allowed in a path', () => {
   refuses(`
     %00 x%00 x%00.json %2500 %252500 %01 %09 %0a %0d%0aX:y %250d%250a %1f %7f %c2%80 %c2%85 %c2%9f
   `);
@@ -157,7 +157,7 @@ describe('the allowed prefix', () => {
     ['/api/public/v2/rooms/..', 'malformed'],
     ['/api/public/v2/rooms/%2e%2e%2fmurals/x', 'malformed'],
     [`${AUTHORIZATION}/token`, 'not-allowed'],
-  ])('may be one of several: %s is %s', (target, result) => {
+  ])('may be one of several (%s is %s)', (target, result) => {
     expect(checkTarget(target, several)).toBe(result);
   });
 
@@ -170,11 +170,11 @@ describe('the allowed prefix', () => {
     ['/api/public;%2fx/v1/authorization/oauth2', 'not-allowed'],
     ['/api/public%2fv1%2fauthorization%2foauth2', 'not-allowed'],
     ['/apis/x', 'not-allowed'],
-  ])('may be as wide as /api/: %s is %s', (target, result) => {
+  ])('may be as wide as /api/ (%s is %s)', (target, result) => {
     expect(checkTarget(target, ['/api/'])).toBe(result);
   });
 
-  test('opens nothing where it is the authorization endpoints’ own', () => {
+  test('allows no target if it is the prefix of the authorization endpoints', () => {
     expect(checkTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
   });
 });
@@ -187,14 +187,14 @@ describe('the authorization endpoints', () => {
     authorization%5Coauth2%5Ctoken %61uthorization/oauth2 %2561uthorization/oauth2
     authorization/%6f%61%75%74%68%32 authorization/oauth%32/token %41uthorization%2FOAUTH2
   `);
-  // Parameters, cut off before or after decoding (Tomcat does the former):
+  // Path parameters, removed before or after decoding (Tomcat removes them before):
   disallows(String.raw`
     authorization;a/oauth2;b/token authorization;/oauth2 authorization%3b/oauth2
     authorization%253ba/oauth2 authorization/oauth2;jsessionid=1 authorization/oauth2%3b/token
     authorization;%2fx/oauth2/token authorization;%5cx/oauth2 authorization;\x/oauth2
     authorization;a%2fb%2fc/oauth2;%2fd/token authorization%253b%25252fx/oauth2
   `);
-  // Decoded before the query is cut off:
+  // Decoded before the query is removed:
   disallows(`
     authorization/oauth2%3f authorization/oauth2%3fx/y authorization/oauth2%23 authorization/oauth2%253fx
   `);
@@ -212,7 +212,7 @@ describe('the authorization endpoints', () => {
 });
 
 describe('look-alikes', () => {
-  // For a server that normalises names (NFKC), folds case as Java does, or removes invisible characters:
+  // For servers that normalise names (NFKC), fold case like Java, or remove invisible characters.
   // Full stops (fullwidth, one dot leader, two dot leader, small):
   refuses('%EF%BC%8E%EF%BC%8E/x %E2%80%A4%E2%80%A4/x %E2%80%A5/x %EF%B9%92./x');
   // Slashes (fullwidth, fullwidth reverse, fraction, division) and a set minus:
@@ -221,12 +221,12 @@ describe('look-alikes', () => {
   refuses('..%EF%BC%9Bx/y ..%CD%BE/x ..%E2%80%8B/x .%C2%AD./x');
   // Percent signs (fullwidth, fullwidth over another layer, small):
   refuses('%EF%BC%852e%EF%BC%852e/x %EF%BC%85252e%EF%BC%85252e/x %EF%B9%AA00');
-  // A dotless i, an I with a dot, a fullwidth a, and a 2 that is fullwidth or superscript:
+  // A dotless i, a dotted capital I, a fullwidth a, and a fullwidth or superscript 2:
   disallows(`
     author%C4%B1zation/oauth2 author%C4%B0zation/oauth2 %EF%BD%81uthorization/oauth2
     authorization/oauth%EF%BC%92 authorization/oauth%C2%B2
   `);
-  // An o that is a masculine ordinal, circled, mathematical bold, or has an acute accent:
+  // An o as a masculine ordinal, circled, mathematical bold, or with an acute accent:
   disallows(`
     authorization/%C2%BAauth2 authorization/%E2%93%9Eauth2 authorization/%F0%9D%90%A8auth2 authorization/o%CC%81auth2
   `);
@@ -242,7 +242,7 @@ describe('look-alikes', () => {
     rooms/%EF%BC%A1 rooms/a%EF%BC%8Fb rooms/100%EF%BC%85 rooms/%E2%80%A6 rooms/%E2%84%AAelvin rooms/%C5%BFtra%C3%9Fe
     rooms/%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB
   `);
-  // A Cyrillic a, which no server reads as a Latin one, and e:
+  // Cyrillic a and e, which no server reads as Latin letters:
   forwards('rooms/%D0%B0%D0%B5 %D0%B0uthorization/oauth2');
 });
 
@@ -261,7 +261,7 @@ describe('a forwarded target', () => {
     )
     .map((pieces) => PREFIX + pieces.join(''));
 
-  test('has the same host and an allowed path to the WHATWG URL parser', () => {
+  test('has the same host and an allowed path according to the WHATWG URL parser', () => {
     fc.assert(
       fc.property(attack, (target) => {
         if (check(target) !== 'forward') return;
@@ -273,7 +273,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('has an allowed path to a server that normalises it in any order', () => {
+  test('has an allowed path on a server that normalises it in any order', () => {
     const steps = fc.array(fc.constantFrom(...STEPS), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(attack, steps, (target, order) => {
@@ -285,7 +285,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('is forwarded whichever letters behind the prefix are encoded', () => {
+  test('is checked in the same way whichever letters after the prefix are encoded', () => {
     const piece = fc.constantFrom('a', 'b', '/', '.', ';', '-', '~', 'authorization', 'oauth2', 'token');
     const chosen = fc.array(fc.tuple(piece, fc.boolean()));
     const encode = (text: string) => `%${[...Buffer.from(text)].map((byte) => byte.toString(16)).join('%')}`;
@@ -299,7 +299,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('may be any path of unreserved characters', () => {
+  test('may have any path of unreserved characters', () => {
     const name = fc.stringMatching(/^[\w.~-]{1,12}$/).filter((text) => text !== '.' && text !== '..');
     fc.assert(
       fc.property(fc.array(name), fc.boolean(), (names, slash) => {
@@ -324,10 +324,10 @@ describe('a forwarded target', () => {
   });
 });
 
-/** How servers normalise a path: each in its own order, and some steps twice. */
+/** Steps with which servers normalise a path, in different orders and sometimes repeatedly. */
 const STEPS: readonly ((path: string) => string)[] = [
   decodeOnce,
-  decodeOnce, // the most frequent
+  decodeOnce, // the most frequent step
   (path) => path.replaceAll('\\', '/'),
   (path) => path.replaceAll(/;[^/]*/g, ''),
   (path) => path.replaceAll(/;[^/\\]*/g, ''),
@@ -343,7 +343,7 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => new URL(path, 'http://service.test').pathname,
 ];
 
-/** Decodes like lenient servers. Other text stays, and malformed UTF-8 becomes U+FFFD. */
+/** Decodes like a lenient server. Other text is kept, and malformed UTF-8 becomes U+FFFD. */
 function decodeOnce(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) =>
     Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
@@ -364,7 +364,7 @@ function expectAllowed(path: string): void {
   const readings = [path.toLowerCase(), path.toUpperCase().toLowerCase(), decodeOnce(path).toLowerCase()];
   const isElsewhere = !path.startsWith(PREFIX);
   const isAuthorization = readings.some((read) => `${read}/`.startsWith(`${AUTHORIZATION}/`));
-  // One comparison, because each call of `expect` costs more than all readings.
+  // A single comparison, because each call of `expect` costs more than all the readings.
   expect({ path, isElsewhere, isAuthorization }).toEqual({
     path,
     isElsewhere: false,

@@ -10,7 +10,7 @@ import { abortSignalOf, createApiClient } from '../../../src/workspaces/api-clie
 import { ok, startRawService, type RawService } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 
-// A request holds the only connection to the service until a test releases it.
+// A request occupies the only connection to the service until a test releases it.
 
 let service: RawService;
 let client: ConnectionPool;
@@ -38,22 +38,22 @@ afterEach(async () => {
 
 async function readPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
   const tokens = { accessToken: async () => 'a-token', tokenAfterUnauthorized: async () => null };
-  const session = {} as Session; // the tokens above belong to any session
+  const session = {} as Session; // the tokens above do not depend on the session
   const sessions = { read: async () => session };
   const api = createApiClient({ service: client, sessions, tokens, timeoutSeconds, now: Date.now });
   return api.createReadPage({ session, path: '/things', limit: 25, context: CONTEXT, signal })(undefined);
 }
 
 test.each([
-  ['before', 0],
-  ['while it waits', 20],
-])('a client that disconnected %s ends its request', async (_when, after) => {
+  ['before its request', 0],
+  ['while its request waits', 20],
+])('a client that disconnects %s ends the request', async (_when, after) => {
   const disconnect = new AbortController();
   const page = readPage(60, disconnect.signal);
   await eventLoopTurns(after);
-  const left = new Error('disconnected');
-  disconnect.abort(left);
-  await expect(page).rejects.toBe(left);
+  const reason = new Error('disconnected');
+  disconnect.abort(reason);
+  await expect(page).rejects.toBe(reason);
 });
 
 test('a request that times out before it has a connection is never sent', async () => {
@@ -64,7 +64,7 @@ test('a request that times out before it has a connection is never sent', async 
   expect(lines).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });
 
-test('the signal of a client that has disconnected is aborted', async () => {
+test('the abort signal of a disconnected client is aborted', async () => {
   const signal = createDeferred<AbortSignal>();
   const server = createServer((_req, res) => {
     res.once('close', () => signal.resolve(abortSignalOf(res)));

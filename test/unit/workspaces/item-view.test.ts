@@ -10,16 +10,16 @@ const EMPTY = {
   detailsLeft: 0,
 };
 
-/** The details of an item, as pairs of label and text. */
+/** Returns the details of an item as pairs of label and text. */
 function detailsOf(item: unknown): (readonly [string, string])[] {
   return toItemView(item).details.map(({ label, text }) => [label, text]);
 }
 
-/** An object with so many fields of one value. */
+/** Returns an object with this many fields, all with the same value. */
 const fieldsOf = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, value]));
 
-test('a workspace shows its name, description, day of creation and flags', () => {
+test('a workspace shows its name, description, creation date and flags', () => {
   const item = {
     name: 'Design',
     description: 'All of it',
@@ -47,7 +47,7 @@ test.each([
   [{ status: 'active' }, []],
   [{ status: 'archived' }, ['plain Archived']],
   [{ type: '😀'.repeat(99) }, [`plain ${'😀'.repeat(20)}…`]],
-])('the fields %j have the flags %j', (item, flags) => {
+])('the fields %j result in the flags %j', (item, flags) => {
   expect(toItemView(item).flags.map(({ text, tone }) => `${tone} ${text}`)).toEqual(flags);
 });
 
@@ -63,7 +63,7 @@ test.each([
 });
 
 test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
-  'an item that is no object is empty: %j',
+  'an item that is not an object is empty: %j',
   (item) => {
     expect(toItemView(item)).toEqual(EMPTY);
   },
@@ -92,7 +92,7 @@ test('a field of the wrong type becomes a detail', () => {
 });
 
 test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
-  'a time of creation out of range is not shown as a time: %j',
+  'an invalid creation time is not shown as a time: %j',
   (createdOn) => {
     const view = toItemView({ name: 'x', createdOn });
     expect(view).not.toHaveProperty('created');
@@ -100,11 +100,11 @@ test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000',
   },
 );
 
-test('a time may be a string of ISO 8601', () => {
+test('a time may be an ISO 8601 string', () => {
   expect(toItemView({ updatedOn: '2024-03-12T09:30:00Z' }).updated?.iso).toBe('2024-03-12T09:30:00.000Z');
 });
 
-test('every other field becomes a detail in words', () => {
+test('every other field becomes a detail with a readable label', () => {
   expect(
     detailsOf({
       id: 'w1',
@@ -135,7 +135,7 @@ test('every other field becomes a detail in words', () => {
   ]);
 });
 
-test('a detail is a time where its name and number allow it', () => {
+test('a detail is shown as a time if its name and value allow it', () => {
   const [trialEnds, seats] = toItemView({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
   expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
   expect(seats).toEqual({ label: 'Seats on', text: '12' });
@@ -154,7 +154,7 @@ test.each([
   expect('href' in (toItemView({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
 });
 
-test('long texts are cut, never inside a character', () => {
+test('long texts are truncated, but never within a character', () => {
   const smiles = '😀'.repeat(10_000);
   const view = toItemView({ name: smiles, description: 'x'.repeat(10_000), note: smiles });
   expect(view.name).toBe(`${'😀'.repeat(250)}…`);
@@ -163,7 +163,7 @@ test('long texts are cut, never inside a character', () => {
   expect(toItemView({ name: `x${smiles}` }).name).toBe(`x${'😀'.repeat(249)}…`);
 });
 
-test('the items of a page share a million characters', () => {
+test('the items of a page share a limit of a million characters', () => {
   const item = {
     name: 'n'.repeat(500),
     description: 'd'.repeat(2_000),
@@ -174,7 +174,7 @@ test('the items of a page share a million characters', () => {
   expect(alone).toEqual(toItemView(item));
   expect(alone?.details).toHaveLength(40);
   const views = toItemViews(Array.from({ length: 1_000 }, () => item));
-  expect(JSON.stringify(views).length).toBeLessThan(1_300_000); // with the names that JSON gives its parts
+  expect(JSON.stringify(views).length).toBeLessThan(1_300_000); // includes the property names
   expect(views[0]).toMatchObject({
     name: `${'n'.repeat(100)}…`,
     description: `${'d'.repeat(250)}…`,
@@ -184,7 +184,7 @@ test('the items of a page share a million characters', () => {
   expect(short[999]?.detailsLeft).toBe(0);
 });
 
-test('an item shows its first forty details and the number of the others, and formats no others', () => {
+test('an item formats and shows its first forty details, and shows how many more there are', () => {
   let formatted = 0;
   const value = {
     toJSON() {
@@ -198,7 +198,7 @@ test('an item shows its first forty details and the number of the others, and fo
   expect(formatted).toBeLessThan(50);
 });
 
-test('hostile field names are labels like others', () => {
+test('hostile field names are shown as ordinary labels', () => {
   const item: unknown = JSON.parse(
     '{"__proto__":{"locked":true},"constructor":"c","":1,"\\u202e":2,"toString":3}',
   );
@@ -212,7 +212,7 @@ test('hostile field names are labels like others', () => {
   ]);
 });
 
-test('an item with a hundred thousand values and very long names is shown in short', () => {
+test('an item with a hundred thousand values and very long names is shortened', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => index);
   const view = toItemView({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
   expect(view.details.map(({ label, text }) => [label.length, text])).toEqual([
@@ -222,7 +222,7 @@ test('an item with a hundred thousand values and very long names is shown in sho
   expect(view.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
 });
 
-test('a value that is nested too deeply is replaced by a remark', () => {
+test('a value that is nested too deeply is replaced by a note', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   expect(detailsOf({ deep })).toEqual([['Deep', '(too large or too deeply nested to show)']]);
 });

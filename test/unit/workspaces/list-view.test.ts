@@ -16,7 +16,7 @@ function viewOf(listed: ListedPage, defaultLimit = 25, kind = 'workspaces') {
 const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
   viewOf(listed, defaultLimit).pagination?.sizes ?? [];
 
-test('a page offers the usual sizes, the default one and its own, in order', () => {
+test('a page offers the usual page sizes, the default size and its current size, in order', () => {
   const sizes = sizesOf(LISTED, 20);
   expect(sizes.map(({ label }) => label)).toEqual(['10', '20', '25', '30', '50', '100']);
   expect(sizes.filter(({ current }) => current).map(({ label }) => label)).toEqual(['30']);
@@ -32,7 +32,7 @@ test.each([
   expect(sizesOf({ ...ONLY_PAGE, ...more }).length > 0).toBe(offered);
 });
 
-test('a page says which items it shows', () => {
+test('a page shows the numbers of its items', () => {
   expect(viewOf({ ...LISTED, items: workspaces(30) }).place).toBe('Workspaces 31–60 · Page 2');
   expect(viewOf({ ...ONLY_PAGE, items: [1] }).place).toBe('Workspace 1');
   expect(viewOf({ ...LISTED, items: [] }).place).toBe('Page 2');
@@ -47,23 +47,23 @@ test.each([
   expect([find.label, view.place]).toEqual([label, place]);
 });
 
-test('a page with more than a thousand items shows a thousand and a notice', () => {
+test('a page with more than a thousand items shows the first thousand and a notice', () => {
   const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
   expect(rows).toHaveLength(1_000);
   expect(notice?.text).toBe('The service sent 5,000 workspaces at once. The first 1,000 are shown.');
 });
 
-/** The view of a page of workspaces. */
+/** Returns the view of a page of workspaces. */
 function workspacesPage(items: readonly unknown[], more: Partial<ListedPage> = {}) {
   return toWorkspacesView({ ...ONLY_PAGE, limit: 25, items, ...more }, more.page ?? 1, 25);
 }
 
-test('the title names every page but the first', () => {
+test('the title has the page number on every page except the first', () => {
   expect(workspacesPage([]).title).toBe('Workspaces');
   expect(workspacesPage([], { page: 3 }).title).toBe('Workspaces, page 3');
 });
 
-test('the link of a workspace encodes its id and remembers the page', () => {
+test('the link to a workspace encodes its id and remembers the page', () => {
   expect(workspacesPage([{ id: 'w1' }]).list.rows[0]?.href).toBe('/workspaces/w1');
   expect(workspacesPage([{ id: 'ä&"<b' }]).list.rows[0]?.href).toBe('/workspaces/%C3%A4%26%22%3Cb');
   expect(workspacesPage([{ id: 'w1' }], { page: 3, limit: 10 }).list.rows[0]?.href).toBe(
@@ -72,7 +72,7 @@ test('the link of a workspace encodes its id and remembers the page', () => {
 });
 
 test.each(['..', '.', 'a/b', 'a\\b', 'a%2fb', 'a;b', 'a?b', 'a#b', 'a b', 'a\n', '', 'x'.repeat(257)])(
-  'a workspace whose id is unsafe in a path has no link: %j',
+  'a workspace with an id that is unsafe in a path has no link: %j',
   (id) => {
     expect(workspacesPage([{ id, name: 'x' }]).list.rows[0]?.href).toBeUndefined();
   },

@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { checkConfiguration, readSettings } from '../../../../src/cli/doctor/configuration.ts';
 import { validEnv } from '../../../support/doctor/doctor.ts';
 
-/** The findings about a valid environment with changes. */
+/** Returns the findings about a valid environment with changes. */
 function check(changes: Record<string, string>, ignoresDotEnv = false) {
   return checkConfiguration(readSettings({ ...validEnv, ...changes }), ignoresDotEnv);
 }
@@ -15,7 +15,7 @@ function finding(id: string, changes: Record<string, string>) {
   return check(changes).find((each) => each.id === id);
 }
 
-test('each variable with a problem is a finding, and the checks that need it are skipped', () => {
+test('each variable with a problem is a separate finding, and the checks that need it are skipped', () => {
   const findings = check({
     PORT: 'http',
     SESSION_KEYS: 'short',
@@ -34,11 +34,11 @@ test('each variable with a problem is a finding, and the checks that need it are
   expect(statuses['variables']).toBeUndefined();
 });
 
-test('valid variables are one finding', () => {
+test('valid variables result in a single finding', () => {
   expect(finding('variables', {})?.status).toBe('ok');
 });
 
-test('a missing variable names the .env that production does not read', () => {
+test('the remedy for a missing variable mentions the .env file that production does not read', () => {
   const remedies = check({ CLIENT_ID: '', PORT: 'http' }, true).map(({ id, remedy }) => [id, remedy]);
   expect(Object.fromEntries(remedies)).toMatchObject({
     'variable:CLIENT_ID': expect.stringContaining('does not read the .env'),
@@ -51,11 +51,11 @@ const sequence = Array.from({ length: 32 }, (_, at) => at);
 
 test.each([
   ['a sequence', toKey(sequence)],
-  ['a sequence downwards in threes', toKey(sequence.map((at) => 255 - 3 * at))],
-  ['one byte repeated', toKey(sequence.map(() => 7))],
-  ['a pass phrase', Buffer.from('correct horse battery staple 123').toString('base64url')],
-  ['hexadecimal digits', Buffer.from(randomBytes(16).toString('hex')).toString('base64url')],
-  ['eight bytes four times', toKey(sequence.map((at) => (at % 8) * 31))],
+  ['a descending sequence in steps of three', toKey(sequence.map((at) => 255 - 3 * at))],
+  ['a single repeated byte', toKey(sequence.map(() => 7))],
+  ['a passphrase', Buffer.from('correct horse battery staple 123').toString('base64url')],
+  ['a string of hexadecimal digits', Buffer.from(randomBytes(16).toString('hex')).toString('base64url')],
+  ['four copies of eight bytes', toKey(sequence.map((at) => (at % 8) * 31))],
 ])('a session key that is %s is a problem', (_, weak) => {
   const { status, detail } =
     finding('session-keys', { SESSION_KEYS: `${validEnv.SESSION_KEYS},${weak}` }) ?? {};
@@ -73,7 +73,7 @@ test.each([
   [0o440, 'ok'],
   [0o444, 'warning'],
   [0o660, 'warning'],
-])('a secret file of mode %o is %s', async (mode, status) => {
+])('the finding for a secret file with mode %o is %s', async (mode, status) => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   const path = join(folder, 'secret');
   await writeFile(path, 'a secret');
@@ -100,6 +100,6 @@ test.each([
   ['redis-password', { REDIS_URL: 'redis+unix:///redis.sock' }, 'ok'],
   ['redis-password', { REDIS_URL: 'rediss://redis.invalid' }, 'warning'],
   ['redis-password', { REDIS_URL: 'redis+sentinel://:a-password@redis.invalid/master' }, 'ok'],
-] as const)('the check %s of %j is %s', (id, changes, status) => {
+] as const)('the result of the check %s for %j is %s', (id, changes, status) => {
   expect(finding(id, changes)?.status).toBe(status);
 });

@@ -13,7 +13,7 @@ test.each([
   ['SCOPE', 'SCOPES'],
   ['CLOAKROOM_PORT', 'PORT'],
   ['CLOAKROOM_SESSION_KEYS', 'SESSION_KEYS'],
-])('%s is taken for a misspelt %s', (name, meant) => {
+])('%s is reported as a misspelling of %s', (name, meant) => {
   expect(checkUnknownVariables({ [name]: 'a value' })).toMatchObject({
     status: 'warning',
     detail: `Cloakroom does not read ${name} (did you mean ${meant}?).`,
@@ -26,18 +26,18 @@ const FOREIGN = `
   HTTP_PROXY HTTPS_PROXY NO_PROXY CLOAKROOM_1 LOCAL_SERVICE_PORT LOCAL_SERVICE_SCOPES APP_PATH SERVICE_NAME PUBLIC_KEY SESSION_ID
   CLIENT_NAME DATABASE_URL MAX_MEMORY`;
 
-test('usual variables of other programs are no warning', () => {
+test('common variables of other programs cause no warning', () => {
   const names = FOREIGN.trim().split(/\s+/);
   const env = { ...validEnv, ...Object.fromEntries(names.map((name) => [name, 'a value'])) };
   expect(checkUnknownVariables(env)).toMatchObject({ status: 'ok' });
 });
 
-test('a platform that sets the same value under a second name is no warning', () => {
+test('a platform variable with the same value under a second name causes no warning', () => {
   const env = { ...validEnv, REDIS_URI: validEnv.REDIS_URL };
   expect(checkUnknownVariables(env)).toMatchObject({ status: 'ok' });
 });
 
-test('a file for a variable that is not read from one is a warning', () => {
+test('a _FILE variable causes a warning if its variable cannot be read from a file', () => {
   expect(checkUnknownVariables({ CLIENT_ID_FILE: '/run/secrets/id' }).detail).toBe(
     'Cloakroom does not read CLIENT_ID_FILE (CLIENT_ID is not read from a file).',
   );

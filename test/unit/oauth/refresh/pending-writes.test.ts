@@ -5,13 +5,13 @@ import { createLog } from '../../../../src/observability/logger.ts';
 import type { Session } from '../../../../src/session/record.ts';
 import type { SessionStore } from '../../../../src/session/store.ts';
 
-/** A session whose access token has this name. */
+/** Returns a session with this access token. */
 const sessionWith = (accessToken: string): Session => {
   const grant = { accessToken, expiresAt: 0, lifetimeMs: 0, scopes: [] };
   return { id: 'an-id', encrypted: accessToken, record: { grant, createdAt: 0 } };
 };
 
-test('a write that ends leaves the pending write of a later refresh alone', async () => {
+test('a completed write does not affect the pending write of a later refresh', async () => {
   let stored = sessionWith('first');
   let isDown = true;
   const replace: SessionStore['replace'] = async (before, record) => {
@@ -28,7 +28,7 @@ test('a write that ends leaves the pending write of a later refresh alone', asyn
   );
   const ended = writes.outcome('an-id');
   isDown = false;
-  await writes.retry('an-id'); // a request stores the grant before the next try in the background
+  await writes.retry('an-id'); // a request stores the grant before the next background attempt
   isDown = true;
   await expect(writes.write(sessionWith('second'), sessionWith('third').record)).rejects.toThrow(
     StoreUnavailableError,

@@ -9,11 +9,11 @@ import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, times } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
 
-// A real service would take hours, or a million items. Here `readPage` replaces it and resolves at once.
+// With a real service, these tests would need hours or a million items. Here `readPage` replaces it and resolves at once.
 
-const session = {} as Session; // `readPage` does not look at it
+const session = {} as Session; // not used by `readPage`
 
-/** Reads all items. Returns them with the pauses in seconds, and the failure if there was one. */
+/** Reads all items. Returns them with the pauses in seconds and any failure. */
 async function readAll(readPage: ReadPage) {
   const pauses: number[] = [];
   const readAllItems = createReadAllItems({
@@ -37,7 +37,7 @@ function toPage(value: string, next?: string) {
 
 const busy = (seconds: number) => toStatusError(429, { 'retry-after': String(seconds) }, 0);
 
-/** A list of three pages. The second one first fails with each of these. */
+/** Returns a list of three pages. The second page first fails with each of these errors. */
 function failing(...failures: AppError[]): ReadPage {
   return (cursor) => {
     const failure = cursor === 'b' ? failures.shift() : undefined;
@@ -48,7 +48,7 @@ function failing(...failures: AppError[]): ReadPage {
   };
 }
 
-test('an export pauses for the Retry-After of the service, the token endpoint or Redis', async () => {
+test('an export pauses for the Retry-After of an error from the service, the token endpoint or Redis', async () => {
   const { items, pauses, failure } = await readAll(
     failing(busy(30), new TokenEndpointError(null), busy(5), new StoreUnavailableError(null)),
   );
@@ -59,12 +59,12 @@ test('an export pauses for the Retry-After of the service, the token endpoint or
   });
 });
 
-test('an export reads x-ratelimit-reset where Retry-After is missing', async () => {
+test('an export uses x-ratelimit-reset if Retry-After is missing', async () => {
   const failure = toStatusError(429, { 'x-ratelimit-reset': '1007' }, 1_000_000);
   expect((await readAll(failing(failure))).pauses).toEqual([7]);
 });
 
-test('an export sends its client nothing for at most 100 s', async () => {
+test('an export keeps its client waiting for at most 100 s', async () => {
   expect((await readAll(failing(busy(100)))).pauses).toEqual([100]);
   expect(await readAll(failing(busy(101)))).toMatchObject({
     items: ['1'],
@@ -77,7 +77,7 @@ test('an export sends its client nothing for at most 100 s', async () => {
   });
 });
 
-test('an export tries a page ten times at most', async () => {
+test('an export requests a page at most ten times', async () => {
   const many = (count: number) => Array.from({ length: count }, () => busy(1));
   expect(await readAll(failing(...many(9)))).toMatchObject({ items: ['1', '2', '2'], failure: undefined });
   const { pauses, failure } = await readAll(failing(...many(10)));
@@ -85,7 +85,7 @@ test('an export tries a page ten times at most', async () => {
   expect(failure).toMatchObject({ code: 'service_rate_limited' });
 });
 
-test('an export survives a short outage of Redis and ends with its session', async () => {
+test('an export survives a short Redis outage and fails when its session ends', async () => {
   const failures = [new StoreUnavailableError(null), new SessionEndedError()];
   expect(await readAll(failing(...failures))).toMatchObject({
     items: ['1'],
@@ -122,7 +122,7 @@ test.each([
   expect(digestOf(...one.split(' '))).not.toBe(digestOf(...other.split(' ')));
 });
 
-/** What the service does with one request: sends a page of so many items, or fails. */
+/** The response of the service to one request, which is a number of items or a failure. */
 const RESPONSE = fc.oneof(
   { weight: 6, arbitrary: fc.nat(5) },
   { weight: 2, arbitrary: fc.constant('expired' as const) },
@@ -135,7 +135,7 @@ const ITEM = fc.oneof(
   fc.record({ id: fc.constantFrom(1, '1', null), a: fc.nat(1) }),
 );
 
-/** A service that sends each cursor once, and responds by the script. After the script, each page has three items. */
+/** Returns a service that sends each cursor once and follows the script. After the script, each page has three items. */
 function createService(items: readonly string[], script: readonly (number | string)[]): ReadPage {
   const offsets = new Map<string | undefined, number>([[undefined, 0]]);
   const failures: Readonly<Record<string, () => AppError>> = {
@@ -159,7 +159,7 @@ function createService(items: readonly string[], script: readonly (number | stri
   };
 }
 
-test('an export repeats, skips and moves no item, and only a complete export ends without an error', async () => {
+test('an export never repeats, skips or moves an item, and only a complete export ends without an error', async () => {
   const ends = { complete: 0, cut: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -175,5 +175,5 @@ test('an export repeats, skips and moves no item, and only a complete export end
     ),
     { numRuns: times(500) },
   );
-  expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // the scripts lead to both ends
+  expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // the scripts cause both outcomes
 });

@@ -5,7 +5,7 @@ import papaparse from 'papaparse';
 import { CSV, neutraliseFormulas } from '../../../../src/workspaces/export/csv.ts';
 import { fc } from '../../../support/properties.ts';
 
-/** An export of these pages, each item given as JSON text. */
+/** Returns the export of these pages. Each item is JSON text. */
 function write(...pages: readonly (readonly string[])[]): string {
   const writer = CSV.createWriter();
   let text = '';
@@ -14,8 +14,8 @@ function write(...pages: readonly (readonly string[])[]): string {
 }
 
 /**
- * The rows that three parsers by different authors read, which must agree. No parser is told the line ending, because many end a
- * row at a lone CR or LF as well. Papa Parse removes one leading byte order mark, so it gets one more.
+ * Returns the rows that three independent parsers read, which must agree. No parser gets the line ending as an option, because
+ * many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
@@ -30,22 +30,22 @@ function read(text: string): string[][] {
 const toJson = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item));
 
 test.each([
-  ['a header row, and CRLF after each row', [['{"id":1,"name":"A"}']], 'id,name\r\n1,A\r\n'],
-  ['a header row of id and name for no page', [], 'id,name\r\n'],
-  ['a header row of id and name for an empty page', [[]], 'id,name\r\n'],
+  ['a header row and CRLF after each row', [['{"id":1,"name":"A"}']], 'id,name\r\n1,A\r\n'],
+  ['a header row with id and name if there are no pages', [], 'id,name\r\n'],
+  ['a header row with id and name for an empty page', [[]], 'id,name\r\n'],
   [
     'id first, then name and title, then the other fields in their order',
     [['{"locked":true,"title":"T","id":1}', '{"other":2,"name":"N"}']],
     'id,name,title,locked,other\r\n1,,T,true,\r\n,N,,,2\r\n',
   ],
   [
-    'no column for fields of later pages, and an empty cell for a missing field',
+    'no columns for fields of later pages, and empty cells for missing fields',
     [['{"id":1,"a":2}'], ['{"b":3,"a":4}']],
     'id,a\r\n1,2\r\n,4\r\n',
   ],
   ['the columns of the first page that has items', [[], ['{"id":1,"a":2}']], 'id,a\r\n1,2\r\n'],
   [
-    'a negative number, and an apostrophe before a string like it',
+    'a negative number unchanged, and an apostrophe before the same text as a string',
     [['{"a":-5,"b":"-5"}']],
     "a,b\r\n-5,'-5\r\n",
   ],
@@ -53,13 +53,13 @@ test.each([
   expect(write(...pages)).toBe(text);
 });
 
-test('a value that is no string is JSON text as the service wrote it', () => {
+test('a value other than a string is the JSON text that the service sent', () => {
   const item = '{"id":9007199254740993,"a":1.50,"b":null,"c":[1, 2],"d":{"x":"y"},"e":false,"f":"\\u0041"}';
   const row = ['9007199254740993', '1.50', 'null', '[1, 2]', '{"x":"y"}', 'false', 'A'];
   expect(read(write([item]))[1]).toEqual(row);
 });
 
-test('a field name and a value of JSON text start no formula', () => {
+test('field names and JSON values are never formulas', () => {
   expect(read(write(toJson([{ '=A1': 1, '\t@b': ['x;=1'] }])))).toEqual([
     ["'=A1", "'\t'@b"],
     ['1', `["x;'=1"]`],
@@ -76,23 +76,23 @@ test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('a cell with %j is quoted', (m
   ]);
 });
 
-test('a column of empty cells has as many rows as items', () => {
+test('a column of empty cells has a row for each item', () => {
   expect(read(write(toJson([{ a: '' }, { a: '' }, {}])))).toEqual([['a'], [''], [''], ['']]);
 });
 
-test('all items of a large page share its columns', () => {
+test('the columns of a large page contain the fields of all its items', () => {
   const items = [...Array.from({ length: 150 }, (_, id) => ({ id })), { last: 1 }];
   const rows = read(write(toJson(items)));
   expect(rows).toHaveLength(152);
   expect(rows.at(-1)).toEqual(['', '1']);
 });
 
-test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row, and fails the export', (item) => {
+test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is not a row and fails the export', (item) => {
   expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
   expect(() => write(['{"id":1}'], [item])).toThrow('This list can’t be exported as CSV');
 });
 
-test('an export with more columns than a spreadsheet has fails', () => {
+test('an export with more columns than a spreadsheet allows fails', () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, n])));
   expect(read(write([wide(16_384)]))[1]).toHaveLength(16_384);
@@ -119,7 +119,7 @@ function toCellText(value: unknown): string {
   return neutraliseFormulas(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-test('three parsers read what the writer wrote', () => {
+test('three parsers read the values that were written', () => {
   fc.assert(
     fc.property(fc.array(ITEM, { minLength: 1, maxLength: 5 }), (items) => {
       const names = new Set(items.flatMap((item) => [...item.keys()]));
@@ -150,14 +150,14 @@ test.each([
   ['a; =1;@b', "a; '=1;'@b"],
   ['a\n=1', "a\n'=1"],
   ['a\r\n-1', "a\r\n'-1"],
-  // A reader of another separator takes the quote for the start of its cell.
+  // With another separator, a parser treats the quote as the start of a cell.
   ['x;"=1+1;y', 'x;"\'=1+1;y'],
   ['x\n"=1+2;y', 'x\n"\'=1+2;y'],
   ['x\t"=1+3\ty', 'x\t"\'=1+3\ty'],
   ['x;"＝1+7;y', 'x;"\'＝1+7;y'],
   ['x\r"@SUM(1);y', 'x\r"\'@SUM(1);y'],
   ['x;" "=1', 'x;" "\'=1'],
-])('%j starts no formula once neutralised', (text, harmless) => {
+])('%j is not a formula once it is neutralised', (text, harmless) => {
   expect(neutraliseFormulas(text)).toBe(harmless);
 });
 
@@ -183,7 +183,7 @@ const HOSTILE = fc
   .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
   .map((letters) => letters.join(''));
 
-test('no cell starts with a formula for any reader, and only apostrophes are added', () => {
+test('no cell starts a formula for any parser, and only apostrophes are added', () => {
   fc.assert(
     fc.property(HOSTILE, (text) => {
       const harmless = neutraliseFormulas(text);

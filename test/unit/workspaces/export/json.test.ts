@@ -15,7 +15,7 @@ const LETTER = fc.oneof(
 );
 const STRING = fc.array(LETTER, { maxLength: 6 }).map((letters) => `"${letters.join('')}"`);
 
-/** JSON text in any style, with blanks around each part. */
+/** JSON text in any style, with white space around each part. */
 const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
   const padded = (text: fc.Arbitrary<string>) =>
     fc.tuple(BLANKS, text, BLANKS).map((parts) => parts.join(''));
@@ -27,7 +27,7 @@ const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
 });
 const VALUES = fc.array(fc.tuple(VALUE, BLANKS, BLANKS), { maxLength: 5 });
 
-test('elementsOf returns each element of an array as it was written', () => {
+test('elementsOf returns each element of an array unchanged', () => {
   fc.assert(
     fc.property(VALUES, BLANKS, (values, blanks) => {
       const inside = values.map(([value, before, after]) => before + value + after).join(',');
@@ -38,7 +38,7 @@ test('elementsOf returns each element of an array as it was written', () => {
   );
 });
 
-test('membersOf returns each member of an object as it was written, and the last of a repeated name', () => {
+test('membersOf returns each member of an object unchanged, and the last member with a repeated name', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(STRING, VALUE, BLANKS), { maxLength: 6 }), (members) => {
       const object = `{${members.map(([name, value, blank]) => `${blank}${name}${blank}:${blank}${value}${blank}`).join(',')}}`;
@@ -49,20 +49,20 @@ test('membersOf returns each member of an object as it was written, and the last
   );
 });
 
-test('toOneLine keeps the value and removes only blanks outside of strings', () => {
+test('toOneLine keeps the value and removes only white space outside strings', () => {
   fc.assert(
     fc.property(VALUE, (value) => {
       const line = toOneLine(value);
       expect(line).not.toMatch(/[\n\r]/);
       expect(JSON.parse(line)).toEqual(JSON.parse(value));
-      // Without the blanks of strings as well, both texts are equal: nothing else was changed.
+      // With the white space in strings removed as well, both texts are equal, so nothing else was changed.
       expect(line.replaceAll(/[ \t]/g, '')).toBe(value.replaceAll(/[ \t\n\r]/g, ''));
       expect(line === value || /[\n\r]/.test(value)).toBe(true);
     }),
   );
 });
 
-test('toOneLine removes only line breaks and the indentation behind them', () => {
+test('toOneLine removes only line breaks and the indentation after them', () => {
   expect(toOneLine('{\n  "a b" : [ 1,\r\n\t"c \\n d" ]\n}')).toBe('{"a b" : [ 1,"c \\n d" ]}');
 });
 
