@@ -306,7 +306,7 @@ test('two apps in a process share its metrics, and the process is not ready once
   await expectCount('cloakroom_draining', 1);
 });
 
-test('an error of a full Redis is counted as full, not as other', async () => {
+test('an error from a full Redis is counted as full, not as other', async () => {
   await using own = await startMetricsApp();
   await own.testApp.redis.config('SET', 'maxmemory', '1');
   expect(await statusOf(own, '/auth/login')).toBe(503);
@@ -330,7 +330,7 @@ test('while Redis is silent, its errors are counted as timeout and the process i
   await own.expectCount('cloakroom_ready', 1);
 });
 
-test('an error of a terminated Redis is counted as unreachable', async () => {
+test('an error caused by a terminated Redis is counted as unreachable', async () => {
   await using own = await startMetricsApp();
   const { testApp } = own;
   const { cookie } = await testApp.createSession();

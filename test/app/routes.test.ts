@@ -41,7 +41,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
         expect(await send(path + query)).not.toMatchObject({ status: 404 });
     });
 
-    test.each(otherSpellings(path))('is not found as %s', async (target) => {
+    test.each(otherSpellings(path))('is not served at %s', async (target) => {
       expect(await send(target)).toEqual({ status: 404, location: null });
     });
 

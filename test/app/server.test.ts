@@ -53,7 +53,7 @@ describe('over HTTPS', () => {
 });
 
 describe('a drain', () => {
-  test('refuses a new request on an open connection with 503, and closes it', async () => {
+  test('refuses a new request on an open connection with a 503 and closes the connection', async () => {
     await using testApp = await startTestApp();
     const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('utf8');
     const send = async () => {

@@ -78,16 +78,16 @@ describe('a running app', () => {
   test.each(['without a session', 'with a session'])(
     'responds as documented on every route (%s)',
     async (how) => {
-      const surprises: string[] = [];
+      const unexpected: string[] = [];
       for (const { path, method, statuses, needsSession } of documented) {
         const { status, headers } = await send(method, path, how === 'with a session' ? cookie : '');
         const isService = statuses.includes('default') && headers.has('via');
-        if (!isService && !statuses.includes(String(status))) surprises.push(`${method} ${path}: ${status}`);
+        if (!isService && !statuses.includes(String(status))) unexpected.push(`${method} ${path}: ${status}`);
         const isRefused = status === 303 || status === 401;
         if (how === 'without a session' && needsSession && !isRefused)
-          surprises.push(`${method} ${path} is open`);
+          unexpected.push(`${method} ${path} is open`);
       }
-      expect(surprises).toEqual([]);
+      expect(unexpected).toEqual([]);
     },
   );
 });

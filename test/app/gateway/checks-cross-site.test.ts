@@ -119,7 +119,7 @@ describe('an API request', () => {
     ['one of our pages in an old browser', 'POST', ['Origin: ours']],
     ['a script', 'DELETE', ['X-Requested-With: x']],
     ['a script with an empty X-Requested-With', 'PATCH', ['X-Requested-With:']],
-  ])('passes (%s): %s with %j', async (_client, method, fields) => {
+  ])('passes the check (%s): %s with %j', async (_client, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours$/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(/^HTTP\/1\.1 200 /);
     expect(testApp.serviceRequests.map((request) => request.method)).toEqual([method]);

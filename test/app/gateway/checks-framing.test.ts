@@ -239,7 +239,7 @@ describe('an API request that arrives byte by byte and has', () => {
 
 const END = `0${CRLF}${CRLF}`;
 
-/** Faulty chunked bodies behind a valid request head. */
+/** Faulty chunked bodies after a valid request head. */
 const BODIES: [what: string, body: string][] = [
   ...['x', '-5', '+5', '0x5', '10000000000000005', '', ' 5', '5 ', '5;\0'].map((size): [string, string] => [
     `the chunk size ${JSON.stringify(size)}`,
@@ -296,7 +296,7 @@ test.each(TARGETS)(
 );
 
 test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
-  '%s frames no body in Cloakroom or at the service',
+  '%s does not affect the framing of the body in Cloakroom or at the service',
   async (field) => {
     const fieldLines = ['Host: x', 'Connection: close', 'Content-Length: 5', field];
     await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...fieldLines)}hello`);

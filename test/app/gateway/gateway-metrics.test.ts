@@ -43,19 +43,19 @@ test('a request without a response from the service is counted with the status n
 
 describe('a client that disconnects', () => {
   /** Sends a request, and disconnects once it has reached the service. */
-  const leave = async (path: string, init: RequestInit, cookie: string) => {
+  const disconnect = async (path: string, init: RequestInit, cookie: string) => {
     const received = createDeferred<void>();
     metrics.testApp.intercept = () => {
       received.resolve();
       return true;
     };
-    const leaving = new AbortController();
+    const aborting = new AbortController();
     const headers = { cookie, 'x-requested-with': 'test' };
-    const signal = leaving.signal;
-    const left = fetch(metrics.testApp.origin + path, { headers, signal, ...init }).catch(() => 'left');
+    const signal = aborting.signal;
+    const aborted = fetch(metrics.testApp.origin + path, { headers, signal, ...init }).catch(() => 'aborted');
     await received.promise;
-    leaving.abort();
-    expect(await left).toBe('left');
+    aborting.abort();
+    expect(await aborted).toBe('aborted');
   };
   const endless = () => new ReadableStream({ start: (body) => body.enqueue(Buffer.alloc(70_000)) });
   const upload = { method: 'POST', duplex: 'half' } as RequestInit;
@@ -69,7 +69,7 @@ describe('a client that disconnects', () => {
     const { expectCount, valueOf } = metrics;
     const [ofAborted, ofNone] = [responses('aborted', caller), responses('none', caller)];
     const [aborted, none] = [await valueOf(ofAborted), await valueOf(ofNone)];
-    await leave(path, init(), cookie);
+    await disconnect(path, init(), cookie);
     await expectCount(ofAborted, aborted + 1);
     expect(await valueOf(ofNone)).toBe(none);
   });

@@ -92,9 +92,9 @@ describe('the gateway responds with a problem', () => {
   });
 
   test('if the service does not respond in time', async () => {
-    await using impatient = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
+    await using shortTimeoutApp = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
     // Each interim response restarts undici's timeout, so only the gateway's own timeout ends the request.
-    impatient.intercept = (_req, res) => {
+    shortTimeoutApp.intercept = (_req, res) => {
       const interim = setInterval(() => res.writeProcessing(), 100);
       const late = setTimeout(() => res.end('late'), 5_000);
       res.once('close', () => {
@@ -103,10 +103,10 @@ describe('the gateway responds with a problem', () => {
       });
       return true;
     };
-    const session = await impatient.createSession();
+    const session = await shortTimeoutApp.createSession();
     using watch = startStopwatch();
     const began = performance.now();
-    const sent = request(impatient.origin).get(PATH).set('cookie', session.cookie);
+    const sent = request(shortTimeoutApp.origin).get(PATH).set('cookie', session.cookie);
     await sent.expect(problem(504, 'service_timeout'));
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
     expect(watch.ms()).toBeLessThan(1_400);

@@ -176,7 +176,7 @@ describe('a body', () => {
   test.each([
     ['with a Content-Length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
     ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
-  ])('with every byte value, or of 5 MB, arrives unchanged %s', async (_how, field, frame) => {
+  ])('with every byte value, or of 5 MB, arrives unchanged when sent %s', async (_how, field, frame) => {
     for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);

@@ -27,10 +27,10 @@ async function expectNextToWork(): Promise<void> {
 describe.each([
   ['closes its connection', (browser: RawEnd) => browser.socket.end()],
   ['resets its connection', (browser: RawEnd) => browser.socket.resetAndDestroy()],
-])('a client that %s', (_how, leave) => {
+])('a client that %s', (_how, disconnect) => {
   test('before the response aborts the upstream request', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
-    leave(browser);
+    disconnect(browser);
     await service.over;
     await expectNextToWork();
   });
@@ -41,7 +41,7 @@ describe.each([
       const { browser, service } = await raw.begin(`GET ${PATH}`);
       service.socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n3\r\nhal\r\n`);
       await browser.until('hal');
-      leave(browser);
+      disconnect(browser);
       await service.over;
       await expectNextToWork();
     },
@@ -53,7 +53,7 @@ describe.each([
   ])('in the middle of its upload aborts the upstream request (%s)', async (framing, half) => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [framing], half);
     await service.until('half');
-    leave(browser);
+    disconnect(browser);
     await service.over;
     expect(service.text()).not.toMatch(/\r\n0\r\n/); // a partial upload must not look complete
     await expectNextToWork();
@@ -65,7 +65,7 @@ describe.each([
     second.socket.write(raw.head(`GET ${PATH}/second`));
     const logged = () => raw.testApp.logged.filter((line) => line.includes(`${PATH}/second`)).length;
     const before = logged();
-    leave(second);
+    disconnect(second);
     await eventually(async () => logged() > before);
     service.socket.write(ok('one'));
     await first.until('one');
@@ -80,7 +80,7 @@ describe.each([
 describe.each([
   ['closes its connection', (service: RawEnd) => service.socket.end()],
   ['resets its connection', (service: RawEnd) => service.socket.resetAndDestroy()],
-])('a service that %s', (_how, leave) => {
+])('a service that %s', (_how, disconnect) => {
   test.each([
     ['in the middle of a chunk', `${CHUNKED}\r\n\r\n9\r\nhalf`],
     ['between chunks', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n`],
@@ -91,7 +91,7 @@ describe.each([
     const { browser, service } = await raw.begin(`GET ${path}`);
     service.socket.write(`HTTP/1.1 200 OK\r\n${begun}`);
     await browser.until('half');
-    leave(service);
+    disconnect(service);
     await browser.over;
     expect(browser.text()).not.toMatch(/\r\n0\r\n/);
     const line = () => raw.testApp.logged.find((each) => each.includes(path));
@@ -107,14 +107,14 @@ describe.each([
     const service = await taken;
     service.socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}\r\n\r\n4\r\nhalf\r\n`);
     await browser.until('half');
-    leave(service);
+    disconnect(service);
     expect(await browser.over).toBe('ECONNRESET');
     await expectNextToWork();
   });
 
   test('in the middle of an upload causes service_unreachable', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], START);
-    leave(service);
+    disconnect(service);
     expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
     browser.socket.destroy();
     await expectNextToWork();
@@ -159,13 +159,13 @@ describe('a 401 that the gateway holds during a refresh', () => {
   };
 
   /** Responds with a 401, and closes the connection before there is a new token. */
-  const refuseAndLeave = async (
+  const refuseAndClose = async (
     service: RawEnd,
     response: string,
-    leave = (socket: Socket): unknown => socket.end(),
+    disconnect = (socket: Socket): unknown => socket.end(),
   ) => {
     const tokenEndpoint = await refuse(service, response);
-    leave(service.socket);
+    disconnect(service.socket);
     await eventLoopTurns(10); // the gateway has now read the end of the connection
     tokenEndpoint.socket.write(REFRESHED);
   };
@@ -183,7 +183,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     'is dropped once there is a new token, even if its connection closes (%s)',
     async (_framing, response) => {
       const { browser, service } = await raw.begin(`GET ${PATH}`);
-      await refuseAndLeave(service, response);
+      await refuseAndClose(service, response);
       expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
       browser.socket.destroy();
     },
@@ -216,14 +216,14 @@ describe('a 401 that the gateway holds during a refresh', () => {
       UNREACHABLE,
     ],
   ])('reaches the client complete or not at all if the request is not repeated (%s)', async (...row) => {
-    const [, fields, body, leave, response] = row;
+    const [, fields, body, disconnect, response] = row;
     const { browser, service } = await beginUpload();
-    await refuseAndLeave(service, refusal(`${fields}\r\nConnection: close`, body), leave);
+    await refuseAndClose(service, refusal(`${fields}\r\nConnection: close`, body), disconnect);
     expect(await browser.until(response)).toMatch(response);
     browser.socket.destroy();
   });
 
-  test('does not repeat the request of a client that has disconnected, although the token is refreshed', async () => {
+  test('causes no second request for a client that has disconnected, although the token is refreshed', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
     browser.socket.destroy();

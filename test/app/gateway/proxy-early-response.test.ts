@@ -137,13 +137,13 @@ test('a response after the complete upload keeps the connection open', async () 
 
 describe('a client that keeps sending', () => {
   /** A separate app, because an upload takes a second on a busy machine. */
-  const impatient = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
+  const shortLingerApp = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
 
   test.each([
     ['a large body', LENGTH],
     ['a small body', 'Content-Length: 500'],
   ])('%s after its response is disconnected', async (_what, length) => {
-    const socket = open({ allowHalfOpen: true }, impatient);
+    const socket = open({ allowHalfOpen: true }, shortLingerApp);
     socket.on('error', () => {});
     const closed = new Promise((resolve) => socket.once('close', resolve)); // an error closes it as well
     socket.write(post(length));

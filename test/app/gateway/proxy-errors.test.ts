@@ -12,12 +12,12 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 /** Only for timeouts. On a busy machine, the other tests may need more than a second. */
-const impatient = useFixture(async () =>
+const shortTimeoutApp = useFixture(async () =>
   startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' }),
 );
 beforeEach(() => {
   raw.service.answer = () => ok();
-  impatient.service.answer = () => ok();
+  shortTimeoutApp.service.answer = () => ok();
 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
@@ -66,9 +66,9 @@ describe('service_unreachable means a service that', () => {
     ['switches protocols without being asked to', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
   ])('%s', async (_what, bytes, end, logged) => {
     const response = await sendWhile(({ socket }) => {
-      const leave = () => (end === 'end' ? socket.end() : socket.resetAndDestroy());
-      if (bytes === null) leave();
-      else socket.write(bytes, 'latin1', leave);
+      const disconnect = () => (end === 'end' ? socket.end() : socket.resetAndDestroy());
+      if (bytes === null) disconnect();
+      else socket.write(bytes, 'latin1', disconnect);
     });
     await expectResponse(response, { ...UNREACHABLE, logged });
     expect((await raw.send(`GET ${PATH}`)).start).toBe('HTTP/1.1 200 OK');
@@ -80,33 +80,33 @@ describe('service_timeout means', () => {
     ['accepts the request and sends nothing', ''],
     ['never completes its response head', `${OK}X-One: 1\r\n`],
   ])('a service that %s', async (_what, begun) => {
-    const response = await sendWhile(({ socket }) => socket.write(begun), impatient);
+    const response = await sendWhile(({ socket }) => socket.write(begun), shortTimeoutApp);
     const logged = /no response in time|UND_ERR_HEADERS_TIMEOUT/;
-    await expectResponse(response, { ...TIMEOUT, logged }, impatient);
+    await expectResponse(response, { ...TIMEOUT, logged }, shortTimeoutApp);
   });
 
   test('that no connection becomes free in time', async () => {
-    const { browser, service } = await impatient.begin(`GET ${PATH}`);
+    const { browser, service } = await shortTimeoutApp.begin(`GET ${PATH}`);
     service.socket.write(`${OK}Connection: close\r\n\r\n`);
     const drip = setInterval(() => service.socket.write('.'), 200);
     service.socket.once('close', () => clearInterval(drip));
-    const response = await impatient.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
+    const response = await shortTimeoutApp.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
     service.socket.write('the other response goes on');
     await browser.until('the other response goes on');
     browser.socket.destroy();
     await service.over;
-    await expectResponse(response, { ...TIMEOUT, logged: /no connection in time/ }, impatient);
+    await expectResponse(response, { ...TIMEOUT, logged: /no connection in time/ }, shortTimeoutApp);
   });
 });
 
 test('the gateway aborts a response if the service stops sending', async () => {
-  const { browser, service } = await impatient.begin(`GET ${PATH}/silent`);
+  const { browser, service } = await shortTimeoutApp.begin(`GET ${PATH}/silent`);
   service.socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`);
   await browser.until('half');
   await browser.over;
   expect(browser.text()).not.toMatch(/\r\n0\r\n/);
   await service.over;
-  const line = () => impatient.testApp.logged.find((each) => each.includes(`${PATH}/silent`));
+  const line = () => shortTimeoutApp.testApp.logged.find((each) => each.includes(`${PATH}/silent`));
   await eventually(async () => line() !== undefined);
   expect(line()).toContain('"cutOff":true');
 });

@@ -37,7 +37,7 @@ const served = fc.record({
     fc.record({ bytes: fc.constantFrom(0, 1, 5_000, 16_384, 20_000, 65_536, 70_000), turns: fc.nat(3) }),
     { maxLength: 4 },
   ),
-  leaving: fc.constantFrom('ends', 'resets', 'stays'),
+  closing: fc.constantFrom('ends', 'resets', 'stays'),
 });
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
@@ -46,7 +46,7 @@ const reading = fc.constantFrom('at once', 'late', 'not to its end');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const isWhole = (request: Served) => !isBroken(request) && request.leaving !== 'resets';
+const isWhole = (request: Served) => !isBroken(request) && request.closing !== 'resets';
 
 const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
 
@@ -60,7 +60,7 @@ function faultOf(request: Served, text: string): string | null {
 }
 
 async function serve(socket: Socket, request: Served): Promise<void> {
-  const { status, framing, isLast, pieces, leaving } = request;
+  const { status, framing, isLast, pieces, closing } = request;
   const bytes = bytesOf(request);
   const inChunks = framing === 'chunks' || framing === 'no last chunk';
   const fields = [
@@ -77,9 +77,9 @@ async function serve(socket: Socket, request: Served): Promise<void> {
     await eventLoopTurns(piece.turns);
   }
   if (framing === 'chunks') socket.write('0\r\n\r\n');
-  if (leaving === 'resets') socket.resetAndDestroy();
+  if (closing === 'resets') socket.resetAndDestroy();
   // Otherwise the response would last until a timeout.
-  else if (leaving === 'ends' || !isWhole(request) || framing === 'close') socket.end();
+  else if (closing === 'ends' || !isWhole(request) || framing === 'close') socket.end();
 }
 
 /** Expects that all connections carry requests at once. Each request has its own session, because each session has a quota. */

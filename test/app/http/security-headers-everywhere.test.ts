@@ -102,6 +102,6 @@ test.each(OURS)(
   },
 );
 
-test('the session of these tests is signed in', async () => {
+test('the session used in these tests is signed in', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);
 });

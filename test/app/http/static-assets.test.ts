@@ -42,7 +42,7 @@ describe('a folder', () => {
     expect(urlOfA()).not.toBe(before);
   });
 
-  test('is served as it was when it was read, even if it has changed since', async () => {
+  test('is served as first read, even if its files have changed since', async () => {
     const assets = createAssets(folder);
     await write('a.js', 'another version');
     await rm(join(folder, 'inside'), { recursive: true });

@@ -51,7 +51,7 @@ test('a sign-in above the limit gets a 429 page that shows how long to wait', as
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });
 
-test('a reached limit is logged once per window', async () => {
+test('reaching the limit is logged once per window', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   await statusesOf(testApp, 4);
   const lines = testApp.logged.filter((line) => line.includes('sign-in limit reached'));

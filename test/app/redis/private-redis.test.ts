@@ -11,7 +11,7 @@ test('a private Redis that fails to start reports the reason immediately', async
   expect(watch.ms()).toBeLessThan(5_000);
 });
 
-test('the process id belongs to Redis', async () => {
+test('the reported process id belongs to Redis', async () => {
   await using redis = await startPrivateRedis();
   await using client = await openRedis(redis.url);
   expect(await client.info('server')).toContain(`\r\nprocess_id:${redis.pid}\r\n`);

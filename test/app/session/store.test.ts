@@ -139,7 +139,7 @@ describe('replacing a session', () => {
     expect(await store.read(id)).toBeNull();
   });
 
-  test('prevents ending the session with the replaced record', async () => {
+  test('prevents endUnchanged() from ending the session with the old record', async () => {
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.endUnchanged(session)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);

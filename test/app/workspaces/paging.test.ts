@@ -89,7 +89,7 @@ test('after an expired cursor, all cursors of the list are dropped and seeking s
   expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor of page 5 was dropped as well
 });
 
-test('if a stored cursor is refused, seeking restarts at the first page once', async () => {
+test('if a stored cursor is refused, seeking restarts once at the first page', async () => {
   await using app = await start(
     workspaces(137),
     ({ next }) => next !== null && json(400, { code: 'NEXT_TOKEN_EXPIRED' }),

@@ -75,7 +75,7 @@ describe('inside a workspace', () => {
   });
 
   test.each([
-    ['responds 404', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
+    ['responds with a 404', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
     ['sends invalid JSON', (res) => res.end('<html>')],
     ['sends JSON of a different shape', (res) => sendJson(res, 200, { value: ['x'] })],
     ['closes the connection', (res) => res.destroy()],
@@ -182,7 +182,7 @@ describe('inside a workspace', () => {
     '/workspaces/w1.csv',
     '/workspaces/w1.ndjson?limit=10',
     '/workspaces/w1.csv/rooms',
-  ])('a client without a session is sent to sign-in and back to the same URL (%s)', async (path) => {
+  ])('a client without a session is sent to sign-in and then back to the same URL (%s)', async (path) => {
     const response = await fetch(testApp.origin + path, { redirect: 'manual' });
     expect(response.status).toBe(303);
     expect(response.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);

@@ -7,7 +7,7 @@ import { workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-test('a search reads the whole list in the largest pages, and shows this', async () => {
+test('a search reads the whole list in the largest pages and shows how many items it covered', async () => {
   await using app = await start(workspaces(250));
   const page = await app.get('/workspaces?find=workspace%20%2099', 200);
   expect(namesIn(page.text)).toEqual(['Workspace 99', 'Workspace 199']);

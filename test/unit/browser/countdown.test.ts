@@ -16,7 +16,7 @@ describe('a countdown', () => {
     return { shown, stop: countDown(Date.now() + ms, (left) => shown.push(left)) };
   };
 
-  test('shows whole seconds immediately and then down to zero', () => {
+  test('shows whole seconds, starting immediately and ending at zero', () => {
     const { shown } = start(2_300);
     jest.advanceTimersByTime(299);
     expect(shown).toEqual([3]);

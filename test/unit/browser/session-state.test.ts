@@ -90,7 +90,7 @@ describe('an active session', () => {
     expect(after([response(OWN)], { from: state }).state.failures).toBe(0);
   });
 
-  test('that has probably expired covers the page during a check', () => {
+  test('covers the page during a check once it has probably expired', () => {
     const check: SessionEvent[] = [{ type: 'check' }];
     expect(after(check, { from: active(), at: OWN.idleEndsAt - 1 }).effects).toEqual([]);
     const { state, effects } = after(check, { from: active(), at: OWN.idleEndsAt });
@@ -119,12 +119,12 @@ describe('the content of a page', () => {
     ['ended', [response(SIGNED_OUT)], 'ended'],
     ['signed out', [{ type: 'signing-out' }, response(SIGNED_OUT)], 'signedOut'],
     ['signed out in another tab', [SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], 'signedOutElsewhere'],
-    ['of another session', [response(ANOTHER)], 'anotherSession'],
-  ])('is removed as %s', (_how, events, panel) => {
+    ['another session', [response(ANOTHER)], 'anotherSession'],
+  ])('is removed for the reason “%s”', (_how, events, panel) => {
     expect(panelsAfter(events)).toEqual([panel]);
   });
 
-  test('is removed as ended if a sign-out failed long before', () => {
+  test('is removed for the reason “ended” if a sign-out failed long before', () => {
     const { state } = after([SIGN_OUT_ELSEWHERE], { from: active(), at: NOW - 60_000 });
     expect(panelsAfter([response(SIGNED_OUT)], state)).toEqual(['ended']);
   });
@@ -166,7 +166,7 @@ describe('the body of /auth/session', () => {
     });
   });
 
-  test('keeps the server’s times if there is no Date', () => {
+  test('keeps the server’s times if there is no Date header', () => {
     expect(toSession(BODY, NaN, SERVER_NOW + 5 * HOUR_MS)).toMatchObject({
       idleEndsAt: SERVER_NOW + HOUR_MS,
       lastsUntil: SERVER_NOW + 11 * HOUR_MS,

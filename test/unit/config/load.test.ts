@@ -146,6 +146,6 @@ test.each([
   ['set, as in an image', { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' }, '7.1', '4bf92f35'],
   ['unset', {}, packageVersion, 'unknown'],
   ['empty', { BUILD_VERSION: '', BUILD_REVISION: '' }, packageVersion, 'unknown'],
-])('the version and revision are read if their variables are %s', (_what, env, version, revision) => {
+])('the version and revision are known if their variables are %s', (_what, env, version, revision) => {
   expect(readBuild(env)).toEqual({ version, revision });
 });

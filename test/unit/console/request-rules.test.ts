@@ -11,7 +11,7 @@ test('an ordinary request has no faults', () => {
   expect(faults({ query: [['limit', '10']], headers: [['Accept', 'application/json']] })).toEqual([]);
 });
 
-describe('a path outside /api/', () => {
+describe('the path rule', () => {
   test.each([
     '',
     '/',
@@ -29,17 +29,17 @@ describe('a path outside /api/', () => {
     '/api/\t../auth/session',
     '/api/x#fragment',
     'javascript:alert(1)',
-  ])('stops the request: %j', (path) => {
+  ])('refuses a path outside /api/: %j', (path) => {
     expect(stops({ path })).toEqual(['path']);
   });
 
-  test('does not include paths with dots that stay under /api/, for which the form only shows the result', () => {
+  test('accepts dots that stay under /api/ and shows the resulting path', () => {
     expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
       { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
     ]);
   });
 
-  test('does not include paths that the gateway itself refuses', () => {
+  test('accepts paths that the gateway itself refuses', () => {
     expect(stops({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
   });
 });
@@ -81,7 +81,7 @@ describe('a header', () => {
     ]);
   });
 
-  test('that the gateway drops gets a notice only', () => {
+  test('that the gateway drops gets only a notice', () => {
     expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
   });
 

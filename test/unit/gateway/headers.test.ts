@@ -83,7 +83,7 @@ describe('an upstream request', () => {
   });
 
   test.each(words('Content_Length content.length CONTENT_TYPE Content_Encoding'))(
-    'never has %s, which some servers read as the real header',
+    'never has the header %s, which some servers read as the real one',
     (name) => {
       expect(forwarded('Content-Length', '5', name, '50')).toEqual(['Content-Length', '5', ...OURS]);
     },

@@ -12,12 +12,12 @@ function openBody() {
 }
 
 test.each([
-  ['slower than the minimum pace from its first byte', 0, 900, true, true],
-  ['faster than the minimum pace from its first byte', 0, 1_100, true, false],
-  ['slower than the minimum pace after its first 64 KiB', 65_536, 900, true, true],
-  ['faster than the minimum pace after its first 64 KiB', 65_536, 1_100, true, false],
-  ['slower than the minimum pace while the service does not read', 200_000, 900, false, false],
-])('a client sends a body %s', async (_what, bytesAtOnce, bytesEachSecond, isRead, isCutOff) => {
+  ['a body slower than the minimum pace from its first byte is cut off', 0, 900, true, true],
+  ['a body faster than the minimum pace from its first byte is not cut off', 0, 1_100, true, false],
+  ['a body slower than the minimum pace after its first 64 KiB is cut off', 65_536, 900, true, true],
+  ['a body faster than the minimum pace after its first 64 KiB is not cut off', 65_536, 1_100, true, false],
+  ['a slow body is not cut off while the service does not read it', 200_000, 900, false, false],
+])('%s', async (_what, bytesAtOnce, bytesEachSecond, isRead, isCutOff) => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   try {
     const { req, stream } = openBody();

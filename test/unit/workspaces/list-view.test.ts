@@ -42,7 +42,7 @@ test.each([
   ['rooms', 'Find a room', 'Room 1'],
   ['entries', 'Find an entry', 'Entry 1'],
   ['media', 'Find a media', 'Media 1'],
-])('a list of %s names its items', (kind, label, place) => {
+])('a list of %s uses the singular of its kind of item', (kind, label, place) => {
   const { find, ...view } = viewOf({ ...ONLY_PAGE, items: [1] }, 25, kind);
   expect([find.label, view.place]).toEqual([label, place]);
 });

@@ -32,7 +32,7 @@ test.each([
   expect(parseBackLink({ back }, 25)).toEqual({ href, label });
 });
 
-test('the query back to the first page of the default size is empty', () => {
+test('the back query for the first page with the default size is empty', () => {
   expect(toBackQuery({ limit: 25, page: 1 }, 25)).toBe('');
   expect(toBackQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
   const origin = { limit: 25, page: 1 };

@@ -253,7 +253,7 @@ test.each<[string, Partial<HeldLock>]>([
 });
 
 test.each([
-  ['failed refresh keeps its lock for a cool-down time', null, 'coolDown'],
+  ['failed refresh keeps its lock for a cool-down period', null, 'coolDown'],
   ['successful refresh releases its lock', { access_token: 'refreshed-1' }, 'release'],
 ])('a %s', async (_what, granted, expected) => {
   const finished: string[] = [];

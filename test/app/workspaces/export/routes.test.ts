@@ -13,7 +13,7 @@ const exporter = useFixture(async () => {
 
 const today = () => new Date(exporter.testApp.services.now()).toISOString().slice(0, 10);
 
-test('NDJSON has the items of all pages in order, one per line, and requests the largest pages', async () => {
+test('an NDJSON export has the items of all pages in order, one per line, and requests the largest pages', async () => {
   const items = workspaces(537);
   const { status, body } = await exporter.get('/workspaces.ndjson', await exporter.begin(items));
   expect([status, body]).toEqual([200, toLines(items)]);
@@ -22,7 +22,7 @@ test('NDJSON has the items of all pages in order, one per line, and requests the
   expect(requests.map(({ next }) => next)).toEqual([null, ...cursors]);
 });
 
-test('CSV has the items of all pages in order, one per row', async () => {
+test('a CSV export has the items of all pages in order, one per row', async () => {
   const items = workspaces(537);
   const { body } = await exporter.get('/workspaces.csv', await exporter.begin(items));
   expect(parse(body ?? '', { columns: true, record_delimiter: '\r\n' })).toEqual(items);
@@ -94,14 +94,17 @@ test.each([
   ['/workspaces.ndjson', '/workspaces'],
   ['/workspaces/w1/rooms.csv', '/workspaces/w1/rooms'],
   ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
-])('a client without a session for %s is sent to sign-in and back to the list', async (path, list) => {
-  await exporter.begin([]);
-  const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
-  expect(result.status).toBe(303);
-  expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
-});
+])(
+  'a client that requests %s without a session is sent to sign-in and then to the list',
+  async (path, list) => {
+    await exporter.begin([]);
+    const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
+    expect(result.status).toBe(303);
+    expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
+  },
+);
 
-test('a client whose session has ended is sent to sign-in and back to the list', async () => {
+test('a client whose session has ended is sent to sign-in and then to the list', async () => {
   await exporter.begin([], () => json(400, { error: 'invalid_grant' }));
   const { cookie } = await exporter.testApp.createSession({ expiresAt: 0 });
   const result = await exporter.get('/workspaces/w1/rooms.csv', cookie);
@@ -139,7 +142,7 @@ describe('an export keeps', () => {
   });
 });
 
-describe('a failure of the first page', () => {
+describe('a failure to read the first page', () => {
   test.each([
     [429, 503, 'Too many requests just now'],
     [403, 403, 'You don’t have access to this list'],
