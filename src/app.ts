@@ -19,8 +19,8 @@ import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 /**
- * Creates the Express app. Its middleware and routers stand in the order in which a request meets them. It includes the
- * gateway, so that it is complete without server.ts.
+ * Creates the Express app. Its middleware and routers are in the order in which they run. It mounts the gateway too, so that
+ * tests can use the app without server.ts.
  */
 export function createApp(
   services: Services,
@@ -30,10 +30,10 @@ export function createApp(
   const { config, log, now, accessLog, assets, render, cookie, redis, workspaces } = services;
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag'); // no cache stores a page, and an asset changes with its URL
+  app.disable('etag'); // no cache stores a page, and an asset's URL changes with its content
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // The scheme of PUBLIC_URL counts, not that of the last hop. Otherwise, behind a proxy that TRUST_PROXY does not count,
+  // Use the scheme of PUBLIC_URL, not that of the last hop. Otherwise, behind a proxy that TRUST_PROXY does not count,
   // express-session would silently withhold the cookie.
   Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 

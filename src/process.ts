@@ -88,7 +88,7 @@ export function catchSighup(self: NodeJS.Process) {
   self.on('SIGHUP', onSighup);
 
   return {
-    /** Runs a task once for each signal, one after the other. Earlier signals count, too. The task must not reject. */
+    /** Runs a task once for each signal, including earlier ones, one after the other. The task must not reject. */
     handle(onSignal: () => Promise<void>): void {
       task = onSignal;
       runTasks();

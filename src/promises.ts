@@ -18,8 +18,8 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /**
- * Whether a promise resolves within `ms`. Rejects where the promise rejects. Leaves no timer running. After a stall of this
- * process the timer fires first although the result has arrived. One more turn of the event loop reads it.
+ * Whether a promise resolves within `ms`. Rejects if the promise rejects. Leaves no timer running. If this process has stalled,
+ * the timer may fire before a result that has arrived is read, so it waits one more turn of the event loop.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
@@ -35,9 +35,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at a time. The others wait in the order in which they came. Acquiring resolves with a slot, to
- * be disposed of, or with null where none became free within the given time (ms). The concurrency limits of the gateway and of
- * pages also divide the slots between sessions.
+ * Limits how many operations run at a time. The others wait in the order in which they came. Acquiring resolves with a slot,
+ * which the caller disposes of, or with null if none becomes free within the given time (ms). The concurrency limits of the
+ * gateway and of pages also divide the slots between sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<Disposable | null> {
   let active = 0;

@@ -54,13 +54,13 @@ export function toRouteName(target: string): string {
   return WORKSPACE_PATH.test(path) ? '/workspaces/{id}' : 'none';
 }
 
-/** Pages that a person may type with a slash too many. */
+/** Pages that a user may type with a trailing slash. */
 const TYPED_PAGES = /^\/(?:console|workspaces)/;
 
 /**
- * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end,
- * a fragment and a target in absolute form. Such a path could bypass a proxy's rule for `/auth/login` or `/readyz`
- * (docs/decisions/0006). A page with a slash at its end redirects to the page.
+ * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a trailing slash, a
+ * fragment and a target in absolute form. Such a path could bypass a proxy's rule for `/auth/login` or `/readyz`
+ * (docs/decisions/0006). A page with a trailing slash redirects to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

@@ -9,7 +9,7 @@ import { redisReady } from './redis/client.ts';
 import { startMetrics, startServer, type RunningServer } from './server.ts';
 import { createServices, type Services } from './services.ts';
 
-/** Longest wait for Redis before the server starts, in ms. A load balancer may send requests as soon as the server listens. */
+/** Maximum wait for Redis before the server starts, in ms. A load balancer may send requests as soon as the server listens. */
 const REDIS_WITHIN_MS = 500;
 /** Time to store the last refreshed tokens once the drain and the last token request have ended, in ms. */
 const STORE_WITHIN_MS = 2_000;

@@ -14,14 +14,14 @@ export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 /** How often Node checks for requests that take too long, in ms. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
- * A path, or `*` for the server as a whole (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds
- * pages in it, and may print it in a warning.
+ * A path, or `*` for the server itself (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds pages
+ * in it, and may print it in a warning.
  */
 const PATH_OR_ASTERISK = /^(?:\/[^#]*|\*)$/;
 const READINESS_CHECK = /^\/readyz(?:\?|$)/;
 
 /**
- * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no HTTP
+ * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are not an HTTP
  * request reach neither. `checkTimeoutsMs` is shorter in tests.
  */
 export async function startServer(services: Services, bound: BoundPort, checkTimeoutsMs = CHECK_TIMEOUTS_MS) {

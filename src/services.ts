@@ -101,8 +101,8 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     /** The secrets in use. `config` holds those of the start. */
     secrets: secrets as Reloadable<Secrets>,
     /**
-     * Replaces all secrets at once, while requests go on. An unchanged secret has to be the same object. Where Redis refuses
-     * the new login, rejects with a ConfigError and changes nothing.
+     * Replaces all secrets at once, while requests continue. An unchanged secret must be the same object. If Redis refuses the
+     * new login, rejects with a ConfigError and changes nothing.
      */
     async useSecrets(replaced: Secrets): Promise<void> {
       if (replaced.redis !== secrets.current.redis) {

@@ -12,7 +12,7 @@ export interface ApiRequest extends LoggedRequest {
   upstream: { abort(): void } | null;
   /** Status of the service's response. */
   upstreamStatus: number | undefined;
-  /** The error of a request that got no response of the service, or only a part of one. */
+  /** The error of a request that got no response from the service, or only a part of one. */
   failure: unknown;
 }
 
@@ -29,8 +29,8 @@ export function createApiRequest(request: LoggedRequest): ApiRequest {
 }
 
 /**
- * Releases all that a request holds, once its response has closed. Where the client disconnected first, this aborts the
- * upstream request and drops the rest of an upload. A token refresh that has begun goes on.
+ * Releases everything that a request holds, once its response has closed. If the client disconnected first, aborts the upstream
+ * request and drops the rest of an upload. A token refresh in progress continues.
  */
 export function endApiRequest(request: ApiRequest): void {
   const { res, slot, body, upstream } = request;

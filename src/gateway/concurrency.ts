@@ -56,7 +56,7 @@ export function createConcurrencyLimits(limits: {
     return { promise, cancel };
   };
 
-  /** Lets waiting requests go on after a connection became free. It may serve any session. */
+  /** Starts waiting requests, of any session, after a connection has become free. */
   const startWaiting = () => {
     for (const session of waitingSessions) {
       for (const start of session.waiting) {
@@ -76,9 +76,9 @@ export function createConcurrencyLimits(limits: {
     };
     return {
       /**
-       * Returns null where the request may use a connection at once. Otherwise returns a promise that resolves once the
-       * session may use another connection. It rejects with `service_timeout` after `timeoutMs`, and with RequestAbortedError
-       * when the slot is released. Throws RequestAbortedError for a slot that was released before.
+       * Returns null if the request may use a connection at once. Otherwise returns a promise that resolves once the session
+       * may use another connection. It rejects with `service_timeout` after `timeoutMs`, and with RequestAbortedError when the
+       * slot is released. Throws RequestAbortedError for a slot that was released before.
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
         if (state === 'released') throw new RequestAbortedError(); // no second release() would free the connection

@@ -36,8 +36,8 @@ export interface GatewayDeps {
 
 /**
  * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
- * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest` returns whether a
- * request came too late, after the start of a drain.
+ * cookie. It is a plain request listener, which http.Server and `app.use('/api', …)` both accept. `refusesRequest` returns
+ * whether a request arrived after a drain had started.
  */
 export function createGateway(
   deps: GatewayDeps,
@@ -81,13 +81,13 @@ export function createGateway(
       try {
         session = await store.read(id, request);
       } finally {
-        // Every request comes here, and .finally() would make three more promises.
+        // Every request takes this path, and .finally() would create three more promises.
         times.add('session');
       }
       if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (request.body !== null) {
-        // A slow client would hold a connection to the service, and requests of other sessions would wait.
+        // Otherwise a slow client would hold a connection to the service, and requests of other sessions would wait.
         await request.body.startReceived();
         times.skip();
       }
@@ -114,7 +114,7 @@ export function createGateway(
     const problem = toAppError(error);
     if (res.headersSent) {
       log.warn({ requestId, err: problem.cause ?? problem }, 'response cut off');
-      abortResponse(res); // a part of a response must not look whole
+      abortResponse(res); // a partial response must not look complete
       return;
     }
     const line = { requestId, err: problem.cause };

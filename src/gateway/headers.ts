@@ -6,7 +6,7 @@ export type RawHeaders = readonly string[];
 /** The name of this gateway in `Via` (RFC 9110 §7.6.3). */
 const VIA = '1.1 cloakroom';
 
-/** Headers for one connection only (RFC 9110 §7.6.1), beside those that `Connection` lists. */
+/** Headers for one connection only (RFC 9110 §7.6.1), besides those that `Connection` lists. */
 const HOP_BY_HOP = `
   close connection http2-settings keep-alive te trailer transfer-encoding upgrade
   proxy-authenticate proxy-authentication-info proxy-authorization proxy-connection
@@ -163,7 +163,7 @@ function isName(name: string, lowerCase: string): boolean {
 }
 
 /**
- * Returns a name with `_`, `.` and other marks as `-`, because some servers read them so. No such spelling gets past a rule.
+ * Returns a name with `_`, `.` and other marks as `-`, because some servers read them that way. So no spelling evades a rule.
  */
 function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');

@@ -21,7 +21,7 @@ export interface ProxyDeps {
   readonly timeoutMs: number;
   /** Headers of every response, name and value in turn. */
   readonly responseHeaders: RawHeaders;
-  /** Called at most once for a request, when it gets no response of the service or only a part of one. */
+  /** Called at most once for a request, if it gets no response from the service or only a part of one. */
   readonly fail: (request: ApiRequest, error: unknown) => void;
 }
 
@@ -46,9 +46,9 @@ type UndiciHandler = Required<
 >;
 
 /**
- * How far the service's response has come.
+ * Progress of the service's response.
  * - `awaited`: the service has sent no head, or only the heads of 1xx responses.
- * - `held`: a 401 waits for the new access token. The service's connection is paused behind its head.
+ * - `held`: a 401 waits for the new access token. The service's connection is paused after its head.
  * - `head`: the client gets the head.
  * - `body`: the client gets the body.
  * - `ended`: the client has the whole response, or the request has failed.
@@ -56,21 +56,23 @@ type UndiciHandler = Required<
 type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
 
 /**
- * One upstream request, as undici's handler. Its methods stand in the order in which a request gets to them. A class, since a
- * closure for each method took a tenth more memory.
+ * One upstream request, as undici's handler. Its methods are in the order in which a request reaches them. It is a class
+ * because a closure for each method took a tenth more memory.
  *
  * The methods are those of undici's older handler API. The newer one parses all response headers into an object that the
- * gateway does not need (docs/decisions/0001). No promise is between the service's bytes and the client, so that a response
- * that comes in one packet leaves in one.
+ * gateway does not need (docs/decisions/0001). There is no promise between the service's bytes and the client, so a response
+ * that arrives in one packet leaves in one.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
-  /** Null for the second try, whose 401 goes to the client. */
+  /** Null for the second attempt, whose 401 goes to the client. */
   readonly #session: Session | null;
-  /** Limits the wait for the response. undici's own timer starts again with each 1xx, and only once there is a connection. */
+  /**
+   * Limits the wait for the response. undici's own timer restarts with each 1xx, and starts only once there is a connection.
+   */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
@@ -124,7 +126,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
   }
 
-  /** The body stays with the service until this returns true or `resume` is called. */
+  /** The service's body waits until this returns true or `resume` is called. */
   onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
     clearTimeout(this.#timer);
@@ -173,7 +175,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const { res, requestId, times } = this.#request;
     this.#state = 'head';
     if (this.#heldEnd instanceof Error) {
-      this.#fail(this.#heldEnd); // a part of a 401 must not look whole
+      this.#fail(this.#heldEnd); // a partial 401 must not look complete
       return;
     }
     if (hasOtherCoding(this.#headers)) {
@@ -238,7 +240,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   }
 
   onError(error: Error): void {
-    // undici waits for the bytes of `Content-Length`. A 304 says with it how long a 200 would be (RFC 9110 §8.6).
+    // undici waits for the bytes of `Content-Length`. In a 304 it states the length that a 200 would have (RFC 9110 §8.6).
     const isBodiless = this.#status === 204 || this.#status === 304;
     if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onComplete();
@@ -265,7 +267,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   #fail(error: Error): void {
     clearTimeout(this.#timer);
     if (this.#state === 'held')
-      this.#heldEnd ??= error; // #refreshAndRepeat() goes on, and #sendHead() finds it
+      this.#heldEnd ??= error; // #refreshAndRepeat() continues, and #sendHead() finds it
     else if (this.#state !== 'ended') {
       if (this.#state === 'awaited') this.#request.times.add('service');
       this.#state = 'ended';

@@ -19,7 +19,7 @@ import {
 export interface LoggedRequest extends RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The whole target, also inside an Express router. */
+  /** The complete target, even inside an Express router. */
   readonly target: string;
   readonly client: string;
   /** The template of the path, such as `/workspaces/{id}`. */
@@ -30,7 +30,7 @@ export interface LoggedRequest extends RequestContext {
   readonly bytesBefore: number;
   /** How long parts of the request took, in ms. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
-  /** When the whole response had been written, by performance.now(). */
+  /** When the response had been written to its end, by performance.now(). */
   writtenAt?: number;
   /** How many bytes of the request body were read. */
   bytesIn?: number | undefined;
@@ -128,7 +128,7 @@ function toTenths(ms = 0): number | undefined {
 const MAX_LOGGED_PATH = 256;
 /**
  * A character that ends the logged path. It may begin a query or fragment in a mangled URL, and may be percent-encoded any
- * number of times. No value stands before the first of these.
+ * number of times. No value precedes the first of these.
  */
 const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
 

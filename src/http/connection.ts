@@ -16,13 +16,13 @@ export const GRACE_MS = 500;
  */
 type State = 'idle' | 'responding' | 'last response' | 'closing';
 
-/** How connections behave from the start of a shutdown on. */
+/** How connections behave once a shutdown has started. */
 export interface Drain {
   /** By performance.now(). */
   readonly startedAt: number;
   /** An idle connection closes after this time, in ms. */
   readonly idleMs: number;
-  /** The longest linger time, in ms. */
+  /** Maximum linger time, in ms. */
   readonly lingerMs: number;
 }
 
@@ -43,7 +43,7 @@ export class Connection {
   /** How long a closing connection waits for the client, in ms. */
   #lingerMs: number;
   #lingerTimer: NodeJS.Timeout | undefined;
-  /** How many bytes had been sent at the last check; null where none waited. */
+  /** Bytes sent at the last check; null if none were waiting. */
   #bytesSent: number | null = null;
 
   constructor(socket: Socket, lingerMs: number) {
@@ -100,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Responds to bytes that are no request with a bare status, and closes. Destroys the connection instead, and returns false,
-   * where the client would take the bytes for the response to an earlier request.
+   * Responds to bytes that are not a request with a bare status, and closes. If the client would take that for the response to
+   * an earlier request, destroys the connection instead and returns false.
    */
   refuse(statusLine: string): boolean {
     const { socket } = this;
@@ -160,13 +160,15 @@ export class Connection {
     this.#bytesSent = sent;
   }
 
-  /** Destroys the connection, with a reset where an HTTP/1.0 client would take a part of a response for the whole. */
+  /** Destroys the connection, with a reset if an HTTP/1.0 client would take a partial response for a complete one. */
   destroy(): void {
     if (this.#response === null) this.socket.destroy();
     else abortResponse(this.#response);
   }
 
-  /** Whether to take the next request. A client may retry those it pipelined behind the last response (RFC 9112 §9.3.2). */
+  /**
+   * Whether to take the next request. A client may retry requests that it pipelined after the last response (RFC 9112 §9.3.2).
+   */
   #acceptsRequest(): boolean {
     if (this.#state === 'idle') return true;
     this.closeAfterResponse();
@@ -175,8 +177,7 @@ export class Connection {
 
   /**
    * Decides whether the connection stays open after the response. Input may follow that belongs to the request: the rest of a
-   * large body, after an early response. After a request for an upgrade, which no handler grants, Node loses the rest of the
-   * packet.
+   * large body, after an early response. After an upgrade request, which no handler grants, Node loses the rest of the packet.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
@@ -191,7 +192,7 @@ export class Connection {
 
   /**
    * Aborts a response that is not finished once the client has closed its side. Node ends our side then, and an HTTP/1.0 client
-   * would take the part that it has for the whole.
+   * would take the partial response for a complete one.
    */
   #abortUnfinished(): void {
     const response = this.#response;

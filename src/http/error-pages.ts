@@ -11,7 +11,7 @@ interface Link {
   readonly label: string;
 }
 
-/** The navigation around an error page. It is the same as around the page that it replaces. */
+/** The navigation around an error page. It matches that of the page that it replaces. */
 interface PageFrame {
   /** The part of the site that the navigation marks. */
   readonly section: string;
@@ -57,8 +57,8 @@ export const refuseTrace: RequestHandler = (req, _res, next) => {
 
 /**
  * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a stack.
- * Aborts a response that has begun, so that a part of a page does not look whole. `isSignedIn` decides which links the page has
- * and whether it offers to sign out. It must not throw, even while Redis is down.
+ * Aborts a response that has begun, so that a partial page does not look complete. `isSignedIn` decides which links the page
+ * has and whether it offers to sign out. It must not throw, even while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -125,8 +125,8 @@ const START: Link = { href: '/', label: 'Go to the start page' };
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
 /**
- * Returns the links of an error page. The first signs in, or retries a page that failed on our side. Then comes the start page,
- * unless it failed itself.
+ * Returns the links of an error page. The first link signs in, or retries a page that failed on our side. The start page
+ * follows, unless it is the page that failed.
  */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;

@@ -72,9 +72,10 @@ export class HttpServer {
   }
 
   #closeSilentConnections(silenceMs: number): void {
-    // With this listener Node does not close silent connections by itself.
+    // With this listener, Node does not close silent connections itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Node's timeout counts input as activity. A client that sends a byte now and then could hold a response that it never reads.
+    // Node's timeout counts input as activity. A client that sends an occasional byte could hold a response that it never
+    // reads.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -100,7 +101,7 @@ export class HttpServer {
     );
   }
 
-  /** Responds to bytes that are no HTTP request with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
+  /** Responds to bytes that are not an HTTP request with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
   #refuseBadRequests(): void {
     const refuse = (socket: Socket, status: number, reason: string) => {
       const client = socket.remoteAddress;
@@ -110,7 +111,7 @@ export class HttpServer {
     this.server.on('clientError', (error: ParseError, stream) => {
       const socket = stream as Socket;
       const { code = '' } = error;
-      // Bytes behind a request with `Connection: close` belong to no request.
+      // Bytes after a request with `Connection: close` belong to no request.
       if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
       else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
         refuse(socket, toStatus(error), code);
@@ -132,6 +133,7 @@ interface ParseError extends NodeJS.ErrnoException {
 function toStatus({ code, reason }: ParseError): number {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  // HTTP/2 with prior knowledge, or another version. The parser's code for the latter also stands for a bare LF behind it.
+  // HTTP/2 with prior knowledge, or another version. The parser has the same code for a bare LF after the version, so this
+  // compares the reason.
   return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
 }

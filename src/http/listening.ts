@@ -12,9 +12,9 @@ const ignoreError = () => {};
 export type BoundPort = Awaited<ReturnType<typeof bindPort>>;
 
 /**
- * Binds `host:port` (0 picks a free port) before the server exists, as the configuration may depend on the number. Clients that
- * connect early wait for the server, because they may take an open port for a server that is ready. Rejects with a StartupError
- * that names the setting to change, which begins with `prefix`.
+ * Binds `host:port` (0 picks a free port) before the server exists, because the configuration may depend on the number. Clients
+ * that connect early wait for the server, because they may take an open port for a server that is ready. Rejects with a
+ * StartupError that names the setting to change, which begins with `prefix`.
  */
 export async function bindPort(host: string, port: number, prefix = '') {
   const listener = createServer({ pauseOnConnect: true });

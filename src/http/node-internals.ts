@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// This file holds all that Connection and Shutdown change in Node's HTTP server, which has no API for it. It was checked with
-// Node 20.20 and 24.21. The tests in test/app/http/ and test/processes/http/ fail where a version behaves differently
+// This file holds everything that Connection and Shutdown change in Node's HTTP server, which has no API for it. It was checked
+// with Node 20.20 and 24.21. The tests in test/app/http/ and test/processes/http/ fail where a version behaves differently
 // (docs/decisions/0008).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
@@ -10,7 +10,7 @@ interface Parser {
   onIncoming: (req: IncomingMessage & { upgrade: boolean }, shouldKeepAlive: boolean) => number;
 }
 
-/** Return value of `onIncoming` that stops the parser behind this head, as for an upgrade. */
+/** Return value of `onIncoming` that stops the parser after this head, as for an upgrade. */
 const STOP_PARSING = 2;
 
 /**

@@ -4,7 +4,7 @@ import { requestId } from './request-context.ts';
 
 /**
  * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because the stable name is `code`. Aborts a
- * response that has begun, and leaves alone one that has been written to its end.
+ * response that has begun, unless it has been written to its end.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
@@ -33,12 +33,12 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
 }
 
 /**
- * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no chunks:
- * only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
+ * Aborts a response that has begun by closing its connection, so that a partial response does not look complete. HTTP/1.0 has
+ * no chunks: only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   const { socket } = res;
-  // Node can't reset a socket whose end is being sent, and would never close it. It sends the end behind all other bytes.
+  // Node can't reset a socket whose end is being sent, and would never close it. It sends the end after all other bytes.
   const canReset = socket !== null && (!socket.writableEnded || socket.writableLength > 0);
   if (res.req.httpVersion === '1.0' && canReset) socket.resetAndDestroy();
   res.destroy();

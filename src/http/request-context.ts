@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
-  /** The log id of the session whose cookie came with the request, or that began with it. */
+  /** The log id of the session that the request's cookie names, or that the request started. */
   session: string | undefined;
   token: TokenUse | undefined;
 }

@@ -11,11 +11,11 @@ export interface ShutdownOptions {
   readonly behindLoadBalancer: boolean;
 }
 
-/** Largest part of the drain during which the server accepts new connections. */
+/** Maximum part of the drain during which the server accepts new connections. */
 const ACCEPTING_PART = 1 / 3;
 /** A closing connection waits for the client at most this long (ms), and at most half of the drain. */
 const LINGER_MS = 2_000;
-/** Longest wait for destroyed sockets to close, in ms. They close at once, but a drain ends even if Node never closes one. */
+/** Maximum wait for destroyed sockets to close, in ms. They close at once, but a drain ends even if Node never closes one. */
 const DESTROY_MS = 1_000;
 /** A client that checks readiness less often than this (ms) is not a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;

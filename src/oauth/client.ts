@@ -29,8 +29,8 @@ export class OAuthError extends Error {
 }
 
 /**
- * There is no new access token now, though the grant may still be good. The token endpoint can't be reached, is too slow, or
- * refuses for another reason than `invalid_grant`; or no refresh can begin. The session is kept.
+ * There is no new access token now, although the grant may still be valid. The token endpoint is unreachable, too slow, or
+ * refuses for a reason other than `invalid_grant`, or no refresh can begin. The session is kept.
  */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
@@ -44,8 +44,8 @@ export class TokenEndpointError extends AppError {
 }
 
 /**
- * The callback's parameters are no authorization response of the service, for example because `iss` names another server (RFC
- * 9207 §2.4). No token request was sent.
+ * The callback's parameters are not an authorization response from the service, for example because `iss` names another server
+ * (RFC 9207 §2.4). No token request was sent.
  */
 export class InvalidAuthorizationResponseError extends Error {
   override readonly name = 'InvalidAuthorizationResponseError';
@@ -56,10 +56,10 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Longest lifetime of a token. It is longer than any session, and yields a valid time when added to the clock. */
+/** Maximum lifetime of a token. It is longer than any session, and yields a valid time when added to the clock. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Largest token response. No real one is larger, and a hostile one of this size can't exhaust memory. */
+/** Maximum size of a token response. No real one is larger, and a hostile one of this size can't exhaust memory. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Error codes of the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */

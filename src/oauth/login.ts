@@ -7,9 +7,9 @@ import type { AuthDeps } from './routes.ts';
 export const HOME = '/workspaces';
 
 /**
- * Longest `return_to` in characters (docs/decisions/0005). Each takes memory in Redis for ten minutes, so a client without
- * a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much, because a
- * letter of a search text may take nine characters.
+ * Maximum length of `return_to` in characters (docs/decisions/0005). Each takes memory in Redis for ten minutes, so a client
+ * without a session cookie gets less, and an address with many sign-ins the least. A page deep in search results needs a long
+ * one, because one letter may take nine characters.
  */
 const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
 

@@ -12,16 +12,16 @@ import { settlesWithin } from '../promises.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
-/** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of it counts as one address. */
+/** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of such a prefix counts as one address. */
 const IPV6_PREFIX = 48;
 /** Above this fraction of its limit, an address has many sign-ins. */
 const MANY_SIGN_INS_PART = 1 / 4;
 /**
- * Longest wait for a count in Redis, in ms. The sign-in waits for Redis again afterwards. During an outage, both must fit into
+ * Maximum wait for a count in Redis, in ms. The sign-in waits for Redis again afterwards. During an outage, both must fit into
  * the two seconds within which the 503 is due.
  */
 const REDIS_TIMEOUT_MS = 200;
-/** Most keys that a process counts. Each takes 150 bytes. */
+/** Maximum number of keys that a process counts. Each takes 150 bytes. */
 const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
@@ -62,7 +62,7 @@ export function createSignInLimit(deps: {
     standardHeaders: false,
     handler(req, res, next) {
       const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
-      // Logged once for an address and a window.
+      // Logged once per address and window.
       if (used === limit + 1)
         log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-in limit reached');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
@@ -90,8 +90,8 @@ export function createSignInCounts(deps: {
 }): Store {
   const { redis, prefix } = deps;
   const local = createLocalCounts(deps);
-  // The store names a script by what SCRIPT LOAD returns. With its text as the name, EVAL sends it each time, and no Redis
-  // needs to know it before.
+  // The store identifies a script by the reply to SCRIPT LOAD. The reply here is the text itself, so that EVAL sends it each
+  // time and no Redis must have loaded it.
   const shared = new RedisStore({
     prefix,
     sendCommand: async (command, ...args) => {

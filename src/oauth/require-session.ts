@@ -17,7 +17,7 @@ export function requiredSession(req: Request): Session {
   return session;
 }
 
-/** Redirects to sign-in where the session ended while a page was being made. */
+/** Redirects to sign-in if the session ended while a page was being prepared. */
 export const redirectEndedSession: ErrorRequestHandler = (error: unknown, req, res, next) => {
   if (error instanceof SessionEndedError && !res.headersSent)
     res.redirect(303, loginUrl(returnPathOf(req, res)));

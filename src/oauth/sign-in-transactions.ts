@@ -17,7 +17,7 @@ const transactionSchema = z.object({
   previousSession: z.string().optional(),
 });
 
-/** What is kept of a sign-in between login and callback. */
+/** The state of a sign-in between login and callback. */
 export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**

@@ -13,7 +13,7 @@ export type RedisClient = Redis | Cluster;
 /** Event that closeRedis() emits. Timers and connections beside the client end with it. */
 const CLOSING = Symbol('closing');
 
-/** ioredis has `slotsRefreshInterval` for this, but it goes on after a client that is closed during a refresh. */
+/** ioredis has `slotsRefreshInterval` for this, but it continues after a client is closed during a refresh. */
 const REFRESH_SLOTS_EVERY_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
@@ -120,7 +120,7 @@ function connectionOptions({ username, password }: RedisLogin) {
     disconnectTimeout: 200,
     keepAlive: 10_000,
     retryStrategy: reconnectDelay,
-    // Reconnect once a master has become a replica. Before Redis 7 the word is further back in a script's error.
+    // Reconnect once a master has become a replica. In Redis 6, the word comes later in a script's error.
     reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -132,9 +132,9 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. No command waits for a node, because it would then run after its request has got a response. For single
- * commands ioredis follows a key that moved. In a pipeline it follows all keys or none, and passes the redirection on as an
- * error (ioredis issue 2075).
+ * Connects to a cluster. No command waits for a node, because it could then run after its request has been responded to. For
+ * single commands ioredis follows a key that moved. In a pipeline it follows all keys or none, and passes the redirection on as
+ * an error (ioredis issue 2075).
  */
 function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
   const nodes = target.nodes.map((node) => ({ ...node }));
@@ -145,8 +145,8 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     clusterRetryStrategy: reconnectDelay,
     redisOptions: connectionOptions(target),
   });
-  // Connect to a node before the first command needs it, because a command fails while its node connects. But first let the
-  // client look at the state of the cluster, for which it takes a node without a connection.
+  // Connect to a node before the first command needs it, because a command fails while its node connects. Let the client query
+  // the state of the cluster first, for which it needs a node without a connection.
   const connectNode = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // see "node error"
   };
@@ -158,7 +158,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     setImmediate(connectNode, node);
   });
   client.on('ready', () => client.nodes().forEach(connectNode));
-  // A master that hangs does not say which node has replaced it.
+  // A master that hangs does not announce which node has replaced it.
   const refreshing = setInterval(() => {
     if (client.status === 'ready') client.refreshSlotsCache();
   }, REFRESH_SLOTS_EVERY_MS).unref();
@@ -167,7 +167,9 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
   return client;
 }
 
-/** Logs once that a node of a cluster is lost, and once that it is back. The sessions in its slots have an outage. */
+/**
+ * Logs once that a node of a cluster is lost, and once that it is back. The sessions in its slots are unavailable meanwhile.
+ */
 function logLostNodes(cluster: Cluster, log: Logger): void {
   const lost = new Set<string>();
   cluster.on('node error', (error: Error, node: string) => {

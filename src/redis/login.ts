@@ -15,7 +15,7 @@ const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
 
 const TRIAL_OPTIONS = {
   db: 0,
-  protocol: 2, // with RESP3 ioredis starts with HELLO, and ends the connection where that is refused
+  protocol: 2, // with RESP3 ioredis starts with HELLO, and ends the connection if that is refused
   lazyConnect: true,
   enableReadyCheck: false,
   enableOfflineQueue: false,
@@ -89,7 +89,7 @@ async function tryAt(
     if (password !== undefined) await trial.auth(username ?? 'default', password);
     const { db = 0 } = connection.options;
     if (db !== 0) await trial.select(db);
-    // For a key of another node a node says where it lives (MOVED), and not whether the user may read it.
+    // For a key of another node, a node returns MOVED, whether or not the user may read it.
     const replies = await Promise.allSettled(keys.map(async (key) => trial.getex(key, 'EX', 1)));
     for (const reply of replies)
       if (reply.status === 'rejected' && isRefusal(reply.reason)) throw reply.reason;
@@ -100,7 +100,7 @@ async function tryAt(
   }
 }
 
-/** Prepares a connection to the same server that sends no command by itself, since that might need a permission. */
+/** Prepares a connection to the same server that sends no command on its own, since that might need a permission. */
 function openTrial(connection: Redis): Redis {
   const { sentinels } = connection.options;
   const { remoteAddress: host = '', remotePort: port = 0 } = connection.stream;
@@ -133,7 +133,7 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
 /** Signs in with the old login again. A node that no longer accepts it keeps the new one. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
-  // A connection without a password is one of the default user, who then accepts any.
+  // A connection without a password uses the default user, for whom Redis accepts any password.
   const login = { username: username ?? 'default', password: password ?? '' };
   await signIn(connection, login).catch(() => {});
 }

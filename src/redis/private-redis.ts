@@ -33,7 +33,7 @@ export type PrivateRedisMode = 'server' | 'sentinel';
 
 /**
  * Starts a `redis-server` without persistence that ends with this process. Only this user can open its socket. `settings` are
- * lines of its configuration file, of which the last one of a kind counts: `port` and `bind` open it to other users. Rejects
+ * lines of its configuration file, where the last setting of a kind counts: `port` and `bind` open it to other users. Rejects
  * with a StartupError that quotes its output, where the program is missing or does not start.
  */
 export async function startPrivateRedis(settings: readonly string[] = [], mode: PrivateRedisMode = 'server') {

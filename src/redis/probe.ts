@@ -5,7 +5,7 @@ import type { ReadSession } from './session-reads.ts';
 
 /** Number of keys to probe in a cluster. Each master of a usual cluster then has at least one. */
 const CLUSTER_PROBES = 16;
-/** Longest wait for INFO, in ms. Load balancers often wait one second for a health check. */
+/** Maximum wait for INFO, in ms. Load balancers often wait one second for a health check. */
 const INFO_TIMEOUT_MS = 500;
 
 /** Names keys that never exist, to test whether they can be read; in a cluster some for each master. */

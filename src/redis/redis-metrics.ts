@@ -38,7 +38,7 @@ export function createRedisMetrics(registry: Registry) {
     settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // After this time the caller has given up, even where a reply comes.
+      // After this time the caller has given up, even if a reply comes.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },
@@ -53,7 +53,7 @@ export function createRedisMetrics(registry: Registry) {
 export function countCommands(client: RedisClient, metrics: RedisMetrics): void {
   const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
   client.sendCommand = (command: Command, ...more: unknown[]) => {
-    // ioredis itself sends these when it connects. An older Redis refuses some of them, which is no failure.
+    // ioredis itself sends these when it connects. An older Redis refuses some of them, which is not a failure.
     const isHandshake = client.status === 'connect' && Command.checkFlag('HANDSHAKE_COMMANDS', command.name);
     if (!isHandshake) {
       const kind = isSessionRead(command) ? 'read' : 'other';

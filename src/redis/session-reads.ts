@@ -14,7 +14,7 @@ interface Batch {
   readonly values: Promise<readonly Value[]>;
 }
 
-/** A script blocks Redis for other clients. With this many reads that is some 0.2 ms. */
+/** A script blocks Redis for other clients. With this many reads it takes about 0.2 ms. */
 const MAX_KEYS = 100;
 
 /**
@@ -32,8 +32,8 @@ const READ_SESSIONS = `
 
 /**
  * Reads the sessions of one turn of the event loop with one command, which costs half as much as single commands
- * (docs/decisions/0004). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads take the
- * connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster each read is a
+ * (docs/decisions/0004). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads and writes
+ * share a connection, so that a session that has ended on one server is never read from another. In a cluster each read is a
  * command of its own, because the keys are in different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {

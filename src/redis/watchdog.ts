@@ -1,12 +1,10 @@
 import type { Redis } from 'ioredis';
 
-/**
- * Longest time for a command, in ms. It leaves time to send the 503 that clients get within 2 s while Redis is down.
- */
+/** Maximum time for a command, in ms. It leaves time to send the 503 that clients get within 2 s while Redis is down. */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * A connection with a pending command and no reply for this long (ms) is closed, so that it delays no further command. A request that goes on with
- * its next command then fails hardly later than with its first.
+ * After this time (ms) without a reply to a pending command, a connection is closed, so that it delays no further command. A
+ * request's second command then fails little later than its first.
  */
 const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;
@@ -21,10 +19,10 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Closes each connection whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but that
+ * Closes each connection whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but it
  * goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that was moved) would
- * discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before
- * the last check counts.
+ * discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before the
+ * last check counts.
  *
  * It relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set at `connect`.
  */

@@ -8,12 +8,12 @@ const TAG_BYTES = 16;
 export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
- * Encrypts text with AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key and a secret. `secret` is
- * what only the rightful reader holds, for example the id in the cookie. `name` is the key in Redis: a value that was copied to
+ * Encrypts text with AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key and a secret. Only the
+ * rightful reader holds `secret`, for example the id in the cookie. `name` is the key in Redis: a value that was copied to
  * another key can't be decrypted.
  *
- * An encrypted value reads `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so that after a
- * change of keys decryption tries only one.
+ * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so that
+ * after a change of keys decryption tries only one.
  */
 export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
   const keyring = derive(sessionKeys, toKeyring);

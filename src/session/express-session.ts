@@ -76,7 +76,10 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** Returns express-session's session. There is none after its store has emitted `disconnect`: an outage, not a sign-out. */
+/**
+ * Returns express-session's session. Throws if there is none: its store has emitted `disconnect`, which means an outage, not a
+ * sign-out.
+ */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));

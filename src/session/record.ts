@@ -45,8 +45,8 @@ export function parseRecord(text: string): SessionRecord | null {
 }
 
 /**
- * Whether two grants are of the same refresh. The access token alone does not show it: a service may issue the same one again
- * with another refresh token.
+ * Whether two grants come from the same refresh. Comparing access tokens is not enough, because a service may issue the same
+ * one again with another refresh token.
  */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
@@ -61,7 +61,7 @@ export function isNewer(grant: Grant, stale: StaleToken): boolean {
 }
 
 /**
- * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, and so it distinguishes sessions without revealing
+ * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, so it distinguishes sessions without revealing
  * their ids.
  */
 export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {

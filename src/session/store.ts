@@ -30,7 +30,7 @@ const TOMBSTONE = 'ended';
 /** Longer than a sign-in can take to create its session. A refresh may write later: its compare-and-set fails on a missing key. */
 const TOMBSTONE_SECONDS = 600;
 
-/** A record takes 1 to 5 kB, by the length of the tokens, so that all take 50 MB at most. */
+/** A record takes 1 to 5 kB, depending on the tokens, so all together take at most 50 MB. */
 const MAX_CACHED_RECORDS = 10_000;
 
 /** Writes ARGV[2] if the value is ARGV[1]. Keeps the time to live, or sets it to ARGV[3] seconds. */
@@ -67,7 +67,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   // Only the decryption is cached, never whether a session exists: read() reads Redis each time. Decryption costs as much CPU
   // as the rest of a proxied request, and hashing the id for the key's name a fair part of that. An entry counts only for the
   // same id and the same bytes. A value that was copied to another session's key is decrypted anew, and refused. A change of
-  // session keys drops all entries, because a removed key must decrypt nothing any more.
+  // session keys drops all entries, because a removed key must no longer decrypt anything.
   const cache = derive(
     encryption.keyring,
     () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
@@ -121,7 +121,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return (await fromStore(run)) === 1;
   };
 
-  /** Replaces a session as it was read; null where it was replaced or ended since. */
+  /** Replaces a session if it has not changed since it was read; otherwise resolves with null. */
   const replace = async (session: Session, record: SessionRecord): Promise<Session | null> => {
     const { id } = session;
     const encrypted = encryption.encrypt(JSON.stringify(record), id, keyOf(id));
@@ -138,7 +138,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   return {
     replace,
     end,
-    /** Ends a session if it is as it was read. Resolves with whether it was. */
+    /** Ends a session if it has not changed since it was read. Resolves with whether it ended it. */
     async endUnchanged(session: Session): Promise<boolean> {
       cache.current.delete(session.id);
       return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
@@ -157,7 +157,7 @@ export function createSessionStore(options: SessionStoreOptions) {
       const session = toSession(id, encrypted, context);
       return session === null ? null : { session, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
-    /** Stores a new session; leaves a session or a tombstone under the same id as it is. */
+    /** Stores a new session. Replaces no session and no tombstone under the same id. */
     async create(id: string, record: SessionRecord): Promise<void> {
       const key = keyOf(id);
       const encrypted = encryption.encrypt(JSON.stringify(record), id, key);

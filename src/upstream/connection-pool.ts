@@ -1,14 +1,14 @@
 import { Client, Dispatcher, buildConnector } from 'undici';
 
-/** How long a connection takes no request after a response, in ms, unless no other connection is free. */
+/** How long a connection rests after a response, in ms. If no other connection is free, it takes a request earlier. */
 const REST_MS = 100;
-/** Most connections that rest at a time. Under load, every open connection costs CPU time. */
+/** Maximum number of connections that rest at a time. Under load, every open connection costs CPU time. */
 const MOST_RESTING = 8;
 
 export interface ConnectionPoolOptions {
   readonly origin: string;
   readonly connections: number;
-  /** Longest time to connect, to wait for the response headers, and between two chunks of a body, in ms. */
+  /** Maximum time to connect, to wait for the response headers, and between two chunks of a body, in ms. */
   readonly timeoutMs: number;
   readonly connect?: buildConnector.connector;
 }
@@ -71,7 +71,7 @@ export class ConnectionPool extends Dispatcher {
   }
 
   /**
-   * Takes a connection that has rested, the one used last first, so that the others may time out. Without one, opens another or
+   * Takes the most recently used connection that has rested, so that the others may time out. If none has, opens another or
    * takes the one whose last response ended first.
    */
   #takeConnection(): Connection | undefined {
@@ -132,7 +132,7 @@ function createClient(
         }
         // Ahead of undici's own listeners, which throw where the parser is paused.
         socket?.on('end', onServiceClosed).on('error', (reset: NodeJS.ErrnoException) => {
-          // undici takes a reset for the end of a response that only its connection ends: half of it would look whole.
+          // undici treats a reset as the end of a response without a length, and a partial response would look complete.
           if (reset.code === 'ECONNRESET') reset.code = 'SERVICE_RESET';
         });
         done(...result);

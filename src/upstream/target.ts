@@ -9,7 +9,9 @@ type TargetCheck = 'forward' | 'malformed' | 'not-allowed';
 /** Each round decodes one layer of percent-encoding. No client sends more than a few. */
 const MAX_ROUNDS = 8;
 
-/** A target that all servers read alike: plain names between single slashes, dots only inside a name, and any query. */
+/**
+ * A target that all servers read in the same way: plain names between single slashes, dots only inside a name, and any query.
+ */
 const PLAIN = /^(?:\/[\w~!$&'()*,:=@-]+(?:\.[\w~!$&'()*,:=@-]+)*)+\/?(?:\?[^\x00-\x20\x7f#]*)?$/; // oxlint-disable-line no-control-regex
 const NEAR_AUTHORIZATION = new RegExp(`^${AUTHORIZATION_PATH}`, 'i');
 

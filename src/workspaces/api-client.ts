@@ -52,9 +52,9 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** How long a page that is ready waits for its item, in ms. */
 const ITEM_EXTRA_MS = 1_000;
 
-/** Longest cursor. It has to fit into the head of a request, beside everything else. */
+/** Maximum length of a cursor. It has to fit into the head of a request, beside everything else. */
 const MAX_CURSOR_LENGTH = 8_192;
-/** Most items of one page, a hundred times the largest limit. Processing more would block the event loop. */
+/** Maximum number of items of one page, a hundred times the largest limit. Processing more would block the event loop. */
 const MAX_ITEMS = 10_000;
 
 const pageSchema = z.object({
@@ -79,7 +79,7 @@ export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
-  /** Longest time for one whole response. A body that trickles in times out as well. */
+  /** Maximum time for one complete response. A body that trickles in times out as well. */
   readonly timeoutSeconds: number;
   /** Null while metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;

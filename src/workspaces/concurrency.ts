@@ -4,11 +4,11 @@ import type { Session } from '../session/record.ts';
 import { quotaOf } from '../upstream/quota.ts';
 import { abortSignalOf } from './api-client.ts';
 
-/** Most requests of one kind that may be in flight in this process. */
+/** How many requests of one kind may be in flight in this process. */
 export interface PageLimits {
-  /** Most requests of one session. */
+  /** For one session. */
   readonly perSession: number;
-  /** Most requests of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
+  /** For all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
   readonly total?: number;
 }
 
@@ -40,7 +40,7 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: PageL
 
 /**
  * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects. Until then it stays in
- * memory, also where the client reads nothing.
+ * memory, even if the client reads nothing.
  */
 export function limitPages(limits: PageLimits, currentSession: (req: Request) => Session): RequestHandler {
   const begin = createConcurrencyLimiter(limits);

@@ -25,7 +25,7 @@ export type PageStart = Readonly<z.infer<typeof pageStartSchema>>;
 
 export type Cursors = ReturnType<typeof createCursors>;
 
-/** Most lists of one session. The least recently used one is dropped first. */
+/** Maximum number of lists of one session. The least recently used one is dropped first. */
 const MAX_LISTS = 32;
 /** JSON of one list: about 600 pages with usual cursors, and at least one with the longest. Encrypted it is a third larger. */
 const MAX_BYTES = 98_304;
@@ -99,7 +99,7 @@ export function createCursors(deps: {
       }
     },
 
-    /** Removes all starts of a list. Rejects as `nearest` does. */
+    /** Removes all starts of a list. Rejects like `nearest`. */
     async clear(list: ListName): Promise<void> {
       await fromStore(redis.del(keyOf(list.sessionId, toHash(list))));
     },

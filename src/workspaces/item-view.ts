@@ -17,7 +17,7 @@ export interface ItemView {
   readonly id?: string;
 }
 
-/** A state or kind of an item. A warning means that it restricts people. */
+/** A state or kind of an item. A warning marks a restriction on users. */
 interface Flag {
   readonly text: string;
   readonly tone: 'warning' | 'plain';

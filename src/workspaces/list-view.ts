@@ -191,7 +191,7 @@ function toRange(kind: string, { before, items }: ListedPage): string[] {
   return [`${capitalise(kind)} ${toCount(before + 1)}–${toCount(before + items.length)}`];
 }
 
-/** A number as people write it: `1,234`. */
+/** A number with separators: `1,234`. */
 function toCount(number: number): string {
   return number.toLocaleString('en');
 }

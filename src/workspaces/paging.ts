@@ -33,13 +33,13 @@ interface SeekTarget {
 export type Paging = ReturnType<typeof createPaging>;
 
 const FIRST_PAGE: PageStart = { page: 1, before: 0 };
-/** Most requests and longest time (ms) to seek one page. */
+/** Maximum number of requests, and maximum time (ms), to seek one page. */
 const MAX_REQUESTS = 200;
 const MAX_MS = 10_000;
 
 /**
  * Reads pages of a list by number, although the service only gives a cursor for the following page. Seeking starts at the
- * nearest page whose cursor the session knows. Rejects as ApiClient does.
+ * nearest page whose cursor the session knows. Rejects like ApiClient.
  */
 export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
@@ -127,7 +127,7 @@ export function createLoopGuard(): (cursor: string | undefined) => void {
   };
 }
 
-/** Returns null for a 429. Seeking itself may exceed the service's rate limit, and then the page reached so far is shown. */
+/** Returns null for a 429. Seeking itself may exceed the service's rate limit. Then the page reached so far is shown. */
 function unlessRateLimited(error: unknown): null {
   if (error instanceof ServiceStatusError && error.serviceStatus === 429) return null;
   throw error;

@@ -19,7 +19,7 @@ const ENOUGH_ITEMS = 100;
 
 /**
  * Returns a function that searches a list for words by reading its pages, because the service has no search. It starts at page
- * `from`, in pages of 100 items. It ends with enough items or at the limits of `seek`, and rejects as that does.
+ * `from`, in pages of 100 items. It ends with enough items or at the limits of `seek`, and rejects like it.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {
@@ -42,7 +42,7 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   };
 }
 
-/** Returns a check whether each of the words occurs in what a page shows of an item. No words match every item. */
+/** Returns a check whether each of the words occurs in what a page shows of an item. Without words, every item matches. */
 export function createMatcher(words: string): (row: ItemView) => boolean {
   const parts = foldText(words)
     .split(/\s+/)
@@ -54,7 +54,7 @@ export function createMatcher(words: string): (row: ItemView) => boolean {
   };
 }
 
-/** Removes case, accents and differences of Unicode form, as `public/find.js` does with the text of a page. */
+/** Removes case, accents and differences of Unicode form, like `public/find.js` for the text of a page. */
 function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

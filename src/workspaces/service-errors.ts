@@ -5,7 +5,7 @@ import { toServiceErrorCode } from '../upstream/connection-pool.ts';
 
 const MAX_PAUSE_SECONDS = 3_600;
 
-/** The service responded with another status than 200. None of them ends the session. */
+/** The service responded with a status other than 200, which never ends the session. */
 export class ServiceStatusError extends AppError {
   override readonly name = 'ServiceStatusError';
   readonly serviceStatus: number;
@@ -24,7 +24,7 @@ export function isExpiredCursor(error: unknown): boolean {
   return error instanceof ServiceStatusError && error.serviceStatus === 400;
 }
 
-/** The error of a response with another status than 200. `now` is in ms since the epoch. */
+/** The error of a response with a status other than 200. `now` is in ms since the epoch. */
 export function toStatusError(status: number, headers: IncomingHttpHeaders, now: number): ServiceStatusError {
   switch (status) {
     case 401:
@@ -63,7 +63,7 @@ export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
   return new AppError(code, { detail, cause });
 }
 
-/** The error of a 200 whose body is no page of a list. Only the log shows `reason`. */
+/** The error of a 200 whose body is not a page of a list. Only the log shows `reason`. */
 export function toUnreadableResponse(reason: string, cause?: unknown): AppError {
   return new AppError('service_response_unreadable', { cause: new Error(reason, { cause }) });
 }

@@ -66,7 +66,10 @@ const MAX_LIMIT = 100;
 /** Far more pages than any list has. */
 const MAX_PAGE = 1_000_000;
 
-/** Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps them, and ignores what is no whole number. */
+/**
+ * Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps them, and ignores values that are not whole
+ * numbers.
+ */
 export function parsePage(query: ParsedQuery, defaultLimit: number): PageParams {
   const limit = parseWholeNumber(query['limit']) ?? defaultLimit;
   const page = parseWholeNumber(query['page']) ?? 1;

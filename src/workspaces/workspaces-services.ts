@@ -8,7 +8,7 @@ import { createSearch } from './search.ts';
 
 type WorkspacesOptions = Parameters<typeof createApiClient>[0] &
   Parameters<typeof createCursors>[0] & {
-    /** Most connections to the service from this process. */
+    /** Maximum number of connections to the service from this process. */
     readonly connections: number;
     /** Waits before an export repeats a request. */
     readonly wait?: Wait | undefined;
@@ -34,7 +34,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
 
 /**
  * Returns the limits of pages. A page has at most two requests to the service in flight. So one session takes at most a quarter
- * of the connections, and all sessions together take them all. No user loads more than 16 tabs at once.
+ * of the connections, and all sessions together may take all of them. No user loads more than 16 tabs at once.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

@@ -27,7 +27,7 @@ const entrySchema = z.object({
   heartbeat: z.string(),
 });
 
-/** An earlier refresh with the grant that still stands. */
+/** An earlier refresh of the current grant. */
 export type JournalEntry = Readonly<z.infer<typeof entrySchema>>;
 
 /** An entry of this process. Only this process changes and deletes it. */
@@ -51,8 +51,8 @@ const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
  * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service has
- * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0003). There is one entry
- * for a session, beside its lock. It names the grant, so that it counts only while that stands. Rejects with
+ * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0003). Each session has one
+ * entry, beside its lock. It names the grant, so that it counts only while that grant is current. Rejects with
  * StoreUnavailableError.
  */
 export function createRefreshJournal(deps: {

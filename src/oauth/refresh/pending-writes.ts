@@ -6,7 +6,7 @@ import { isSameGrant, type Grant, type Session, type SessionRecord } from '../..
 import type { SessionStore } from '../../session/store.ts';
 
 const RETRY_MS = 250;
-/** Longest wait for Redis at shutdown. */
+/** Maximum wait for Redis at shutdown, in ms. */
 const SHUTDOWN_TIMEOUT_MS = 15_000;
 
 export interface PendingWritesOptions {
@@ -59,8 +59,8 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
 
   return {
     /**
-     * Replaces the record of `before`, and resolves with the grant that stands now. Rejects with SessionEndedError, and drops
-     * the late tokens. Or rejects with StoreUnavailableError, and retries in the background.
+     * Replaces the record of `before`, and resolves with the current grant. If the session has ended, drops the tokens and
+     * rejects with SessionEndedError. If Redis is down, rejects with StoreUnavailableError and retries in the background.
      */
     async write(before: Session, record: SessionRecord): Promise<Grant> {
       try {

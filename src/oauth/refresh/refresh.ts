@@ -52,12 +52,12 @@ export class ShuttingDownError extends TokenEndpointError {
 
 /** A session is refreshed at most once within this time, in ms. */
 export const MIN_INTERVAL_MS = 1_000;
-/** Longest wait beyond TOKEN_TIMEOUT_SECONDS, in ms, for example for a process that crashes while it holds the lock. */
+/** Maximum wait beyond TOKEN_TIMEOUT_SECONDS, in ms, for example for a process that crashes while it holds the lock. */
 const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
-/** Most refreshes at a time in one process. After an outage all sessions are refreshed at once. */
+/** Maximum number of refreshes at a time in one process. After an outage all sessions are refreshed at once. */
 const MAX_REFRESHES = 32;
-/** The wait between two looks for another process's result grows from the first to the second value (ms). */
+/** The wait between two checks for another process's result grows from the first to the second value (ms). */
 const FIRST_POLL_MS = 40;
 const LONGEST_POLL_MS = 250;
 /** The time that another process gets to store its tokens, beyond TOKEN_TIMEOUT_SECONDS, in ms. */
@@ -191,7 +191,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
-  /** Ends the session, unless another process has refreshed it after all. */
+  /** Ends the session, unless another process has refreshed it. */
   const endOrUseNewer = async (
     refused: Session,
     reason: 'invalid_grant' | 'no_refresh_token',
@@ -249,7 +249,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     return found.session;
   };
 
-  /** The grant that stands now, where it was refreshed since the session was read; otherwise null. */
+  /** The current grant, if it was refreshed since the session was read; otherwise null. */
   const readNewer = async ({ record }: Session, task: RefreshTask): Promise<Grant | null> => {
     const { grant } = (await read(task)).record;
     return isSameGrant(grant, record.grant) ? null : grant;
@@ -269,8 +269,8 @@ export function createTokenRefresh(options: RefreshOptions) {
     refresh,
 
     /**
-     * Sends no token request that could outlast `at` (by performance.now()), when the process may exit. Where refresh tokens
-     * rotate, a response that no process stores ends the session.
+     * Sends no token request that could outlast `at` (by performance.now()), at which the process may exit. Where refresh
+     * tokens rotate, a response that no process stores ends the session.
      */
     setDeadline: (at: number): void => void (deadline = at),
 

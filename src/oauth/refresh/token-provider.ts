@@ -47,7 +47,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     const forget = () => inProgress.delete(task.id);
     refresh.then(forget, (error: unknown) => {
       if (error instanceof StoreUnavailableError) metrics?.refreshFailed('redis');
-      // Requests that come just after a failure share it.
+      // Requests that arrive just after a failure share it.
       if (error instanceof TokenEndpointError) setTimeout(forget, error.retryInMs).unref();
       else forget();
     });
@@ -95,7 +95,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
       );
     }
     if (isRefreshDue) recordTokenUse(context, 'refreshed_ahead');
-    // One page may send several upstream requests. Then an earlier use is worth more in the log.
+    // One page may send several upstream requests. Then the log keeps an earlier use.
     else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;
   };
@@ -141,7 +141,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
-      isClosing = true; // a refresh that started now would have no Redis to be stored in
+      isClosing = true; // a refresh that started now could not store its tokens
       await Promise.allSettled(inProgress.values());
       await tokenRefresh.settle();
     },

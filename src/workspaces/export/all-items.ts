@@ -7,7 +7,7 @@ import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from '
 
 /**
  * Reads all items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the
- * page before. Throws an AppError or the signal's reason; after that the items are incomplete.
+ * previous one. Throws an AppError or the signal's reason; after that the items are incomplete.
  */
 export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
@@ -16,9 +16,9 @@ export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 /** The largest page that the service gives (docs/local-service.md, 2). */
 const LIMIT = 100;
-/** Most requests of one export, for one million items. A longer list does not end. */
+/** Maximum number of requests of one export, for one million items. A longer list counts as endless. */
 const MAX_REQUESTS = 10_000;
-/** Most passes in a row that end at an expired cursor without a new item. */
+/** Maximum number of passes in a row that end at an expired cursor without a new item. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
 /**
@@ -66,8 +66,8 @@ export function createReadAllItems(deps: {
 type ItemTracker = ReturnType<typeof createItemTracker>;
 
 /**
- * Reads the list from its first page, and yields the items after those that are sent. The items before must be the same as in
- * earlier passes, or an item would be missing or sent twice.
+ * Reads the list from its first page, and yields the items after those that are sent. The items before them must be the same as
+ * in earlier passes; otherwise an item would be missing or sent twice.
  */
 async function* readUnsent(
   readPage: (cursor: string | undefined) => Promise<ServicePage | null>,

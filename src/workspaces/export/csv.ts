@@ -5,13 +5,13 @@ import type { ExportFormat } from './stream.ts';
 
 const FIRST_COLUMNS = ['id', 'name', 'title'];
 const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
-/** Most columns of a spreadsheet. */
+/** Maximum number of columns of a spreadsheet. */
 const MAX_COLUMNS = 16_384;
 /** Cells to write before the event loop serves other requests. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**
- * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name. The fields of the
+ * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would read as part of the first name. The fields of the
  * first page are the columns, and later fields are left out (docs/decisions/0012).
  */
 export const CSV: ExportFormat = {
