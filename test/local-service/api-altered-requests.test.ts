@@ -35,19 +35,19 @@ import {
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-// Token requests and API requests with one place altered, or with arbitrary text in place of a part.
+// Token requests and API requests with one part altered or replaced by arbitrary text.
 
 const INVALID_REQUEST = ['invalid_request'];
-const LARGEST_BODY = 16_384;
+const MAX_BODY = 16_384;
 
 const { fixture, service: strict } = useLocalService({ redirectUris: [CALLBACK, `${CALLBACK}/other`] });
 const compat = useFixture(async () => fixture.start({ compat: true }));
-/** Signed in, so that each further code takes two requests only. */
+/** Already signed in, so that each further code takes only two requests. */
 let browser: CookieBrowser;
 /** The fields of a valid refresh, which can be repeated. */
 let fields: Record<string, string>;
 let accessToken: string;
-/** The ids of all workspaces. The first has rooms and murals for several pages. */
+/** The ids of all workspaces. The first workspace has several pages of rooms and murals. */
 let ids: string[];
 beforeAll(async () => {
   browser = openBrowser(strict);
@@ -61,17 +61,17 @@ beforeAll(async () => {
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
 const toForm = (form: Record<string, string>) => new URLSearchParams(form).toString();
 
-/** Whether a parsed body has every field of the valid refresh. */
+/** Returns whether a parsed body has every field of the valid refresh. */
 const hasFields = (valueOf: (name: string) => unknown) =>
   Object.entries(fields).every(([name, value]) => valueOf(name) === value);
 
-/** A request may still be valid after a change. Any other one is refused. */
+/** Checks that a request is served if it is still valid, and refused otherwise. */
 function expectTokensIf(isValid: boolean, response: RawResponse, errors?: readonly string[]): void {
   if (isValid) expectStatus(response, 200);
   else expectTokenError(response, errors);
 }
 
-/** Any name but those of `fields`. */
+/** Generates any name that is not in `fields`. */
 const otherName = () =>
   fc
     .oneof(
@@ -80,7 +80,7 @@ const otherName = () =>
     )
     .filter((text) => !Object.hasOwn(fields, text));
 
-describe('fields of a token request', () => {
+describe('the token endpoint', () => {
   const BOTH: [string, string[]][] = [
     ['client_id', ['invalid_client']],
     ['client_secret', ['invalid_client']],
@@ -101,16 +101,16 @@ describe('fields of a token request', () => {
   }
 
   test.each([...BOTH, ['redirect_uri', GRANT], ['code', GRANT], ['code_verifier', GRANT]] as typeof BOTH)(
-    'an exchange with an altered %s is refused and does not use the code up',
+    'refuses an exchange with an altered %s without consuming the code',
     async (name, errors) => expectEachRefused(await newExchange(), name, errors),
   );
 
   test.each([...BOTH, ['refresh_token', GRANT]] as typeof BOTH)(
-    'a refresh with an altered %s is refused and leaves the refresh token valid',
+    'refuses a refresh with an altered %s and keeps the refresh token valid',
     async (name, errors) => expectEachRefused(fields, name, errors),
   );
 
-  test('no secret of one kind is valid as another', async () => {
+  test('does not accept a secret of one kind as another kind', async () => {
     const exchange = await newExchange();
     const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
     for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
@@ -124,23 +124,23 @@ describe('fields of a token request', () => {
 
 describe('a form at the token endpoint', () => {
   let count = 0;
-  /** Posts each third form in the compatibility mode, which treats forms alike. */
+  /** Posts every third form in compatibility mode, which treats forms in the same way. */
   const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<RawResponse> => {
     count += 1;
     return postRaw(count % 3 === 0 ? compat : strict, TOKEN_PATH, body, type, ...headers);
   };
   const valid = () => toBytes(toForm(fields));
 
-  test('with one place altered is refused, unless it means the same', async () => {
+  test('with one alteration is refused unless its meaning is unchanged', async () => {
     await forAll(150, altered(toForm(fields), BYTE), async (body) => {
-      // URLSearchParams would drop a first `?`, which belongs to a form's first name.
+      // URLSearchParams would drop a leading `?`, which is part of the first name in a form.
       const parsed = new URLSearchParams(`&${toBytes(body).toString()}`);
       const isOnce = new Set(parsed.keys()).size === parsed.size;
       expectTokensIf(isOnce && hasFields((name) => parsed.get(name)), await post(toBytes(body)));
     });
   });
 
-  test('of arbitrary bytes and encodings is no token request', async () => {
+  test('of arbitrary bytes and encodings is refused', async () => {
     const piece = fc.constantFrom(
       ...['%', '%0', '%00', '%zz', '%c3%28', '%ff', '%ed%a0%80'],
       ...['&', '=', ';', '+', '[]', '[a]', '\0', '\xff', '.'],
@@ -153,7 +153,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('may have a field of any other name, but only once', async () => {
+  test('may contain any unknown field, but only once', async () => {
     await forAll(50, fc.tuple(otherName(), fc.string({ unit: 'binary' })), async (pair) => {
       const field = new URLSearchParams([pair]).toString();
       expect((await post(toBytes(`${field}&${toForm(fields)}`))).status).toBe(200);
@@ -161,10 +161,10 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('may have 16 KiB and no more', async () => {
+  test('may have up to 16 KiB', async () => {
     const size = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -9_000, max: 400_000 }));
     await forAll(20, size, async (beyond) => {
-      const body = toBytes(`${toForm(fields)}&x=`.padEnd(LARGEST_BODY + beyond, 'x'));
+      const body = toBytes(`${toForm(fields)}&x=`.padEnd(MAX_BODY + beyond, 'x'));
       for (const [sent, ...headers] of [[body], [gzipSync(body), 'content-encoding: gzip']] as const) {
         expectTokensIf(beyond <= 0, await post(sent, FORM, ...headers), INVALID_REQUEST);
       }
@@ -179,7 +179,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('in an unknown or another charset is refused', async () => {
+  test('in an unknown or unsupported charset is refused', async () => {
     const names = ['utf-16', 'utf-16le', 'utf-32', 'base64', 'hex', 'constructor', '__proto__', 'utf-8888'];
     const unknown = fc.string({ unit: HEADER_BYTE, maxLength: 20 });
     const charset = fc.oneof(
@@ -221,32 +221,32 @@ describe('a JSON body in compatibility mode', () => {
     }
   }
 
-  test('with one place altered is refused, unless it means the same', async () => {
+  test('with one alteration is refused unless its meaning is unchanged', async () => {
     await forAll(150, altered(JSON.stringify(fields), BYTE), async (text) => {
       const body = toBytes(text);
       expectTokensIf(isValid(body), await postRaw(compat, TOKEN_PATH, body, 'application/json'));
     });
   });
 
-  test('with another value in one field is refused', async () => {
+  test('with a changed value in one field is refused', async () => {
     const change = fc
       .tuple(fc.constantFrom(...Object.keys(fields)), fc.oneof(fc.jsonValue(), fc.constant([[{}]])))
       .filter(([name, value]) => value !== fields[name]);
     await forAll(100, change, async ([name, value]) => {
-      // null counts as absent.
+      // null counts as a missing field.
       const errors = typeof value === 'string' || value === null ? undefined : INVALID_REQUEST;
       expectTokenError(await post(JSON.stringify({ ...fields, [name]: value })), errors);
     });
   });
 
-  test('may have other members of any name and value', async () => {
+  test('may contain any other members', async () => {
     await forAll(50, fc.tuple(otherName(), fc.json()), async ([name, json]) => {
       const whole = `{${JSON.stringify(name)}:${json},${JSON.stringify(fields).slice(1)}`;
       expect((await post(whole)).status).toBe(200);
     });
   });
 
-  test('nested as deeply as 16 KiB allow, and deeper, is refused', async () => {
+  test('is refused if it is nested as deeply as 16 KiB allow, or deeper', async () => {
     const opening = fc.constantFrom('[', '{"a":', '{"client_id":', '{"__proto__":');
     await forAll(30, fc.tuple(opening, fc.nat(20_000), fc.boolean()), async ([open, depth, isClosed]) => {
       const close = (open === '[' ? ']' : '}').repeat(depth);
@@ -254,7 +254,7 @@ describe('a JSON body in compatibility mode', () => {
     });
   });
 
-  test('that repeats a field counts the last', async () => {
+  test('is read with the last value of a repeated field', async () => {
     const name = fc.constantFrom(...Object.keys(fields));
     await forAll(40, fc.tuple(name, altered('another')), async ([field, text]) => {
       const member = JSON.stringify({ [field]: text }).slice(1, -1);
@@ -265,7 +265,7 @@ describe('a JSON body in compatibility mode', () => {
   });
 });
 
-describe('HTTP Basic in compatibility mode', () => {
+describe('an HTTP Basic header in compatibility mode', () => {
   const APP = `${CLIENT_ID}:${CLIENT_SECRET}`;
   const toBasic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
@@ -284,14 +284,14 @@ describe('HTTP Basic in compatibility mode', () => {
     expect(response.get('www-authenticate')).toMatch(/^Basic /);
   }
 
-  test('with an altered header is refused', async () => {
+  test('is refused if it is altered', async () => {
     const isValid = (header: string) =>
       Buffer.from(credentialsIn(header, 'Basic') ?? '', 'base64').toString() === APP;
     const wrong = altered(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text));
     await forAll(100, wrong, expectRefused);
   });
 
-  test('with an altered id or secret is refused, whatever it decodes to', async () => {
+  test('is refused if its id or secret is altered, whatever it decodes to', async () => {
     const escape = fc.constantFrom('%', '%z', '%4', '%c3', '%ff', '%00', '%3a', '+');
     const text = fc.oneof(altered(APP), altered(APP, escape)).filter((other) => percentDecode(other) !== APP);
     await forAll(100, text, async (other) => expectRefused(toBasic(other)));
@@ -326,28 +326,28 @@ describe('the query of a list', () => {
   const get = (query: Record<string, string>) =>
     strict.getApi(`${path.replace('ID', ids[0] ?? '')}?${toForm(query)}`, accessToken);
 
-  /** The cursor of the second page. */
+  /** The cursor for the second page. */
   let next: string;
   beforeAll(async () => {
     next = ((await get({ limit: '10' })).body as ListPage).next ?? '';
   });
 
-  test('has no valid next token but the one that was issued', async () => {
+  test('is refused with any cursor that was not issued', async () => {
     await forAll(100, altered(next), async (text) => {
       expectApiError(await get({ limit: '10', next: text }), 400, 'PAGINATION_INVALID');
     });
   });
 
-  test('has no valid limit but a whole number from 1 to 100', async () => {
+  test('is refused with any limit that is not an integer from 1 to 100', async () => {
     const wrong = altered('10').filter((text) => !LIMITS.has(text));
     await forAll(50, wrong, async (limit) => {
       expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
     });
   });
 
-  test('with one place altered is refused, unless what it means is valid', async () => {
+  test('with one alteration is refused unless it is still valid', async () => {
     await forAll(100, altered(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
-      const parsed = new URLSearchParams(`?${query}`); // drops this question mark only
+      const parsed = new URLSearchParams(`?${query}`); // drops only this question mark
       const [limits, tokens] = [parsed.getAll('limit'), parsed.getAll('next')];
       const response = await getRaw(`${path}?${query}`);
       if (limits.length > 1 || !limits.every((limit) => LIMITS.has(limit)))
@@ -360,7 +360,7 @@ describe('the query of a list', () => {
 });
 
 describe('a path', () => {
-  /** What the path names, by its letters. Only the id of a workspace may be percent-encoded. */
+  /** Classifies a path by its spelling. Only the id of a workspace may be percent-encoded. */
   function kindOf(path: string): 'route' | 'unknown workspace' | 'unreadable' | 'nothing' {
     if (/^\/workspaces$|^\/authorization\/oauth2\/(?:token)?$/.test(path)) return 'route';
     const encoded = /^\/workspaces\/(?<id>[^/]+)(?:\/rooms|\/murals)?$/.exec(path)?.groups?.['id'];
@@ -382,7 +382,7 @@ describe('a path', () => {
   }
 
   test.each([...LISTS, '/workspaces/ID', '/authorization/oauth2/', '/authorization/oauth2/token'])(
-    'like %s but for one place is none of the API',
+    'that differs from %s in one place does not exist in the API',
     async (path) => {
       const valid = path.replace('ID', ids[0] ?? '');
       const target = altered(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
@@ -390,7 +390,7 @@ describe('a path', () => {
     },
   );
 
-  test('that a proxy might resolve or decode is none of the API', async () => {
+  test('that a proxy might normalise or decode does not exist in the API', async () => {
     const piece = fc.constantFrom(
       ...['/', '//', '.', '..', '%2e', '%2E%2e', '%2f', '%5c', '\\', ';', '%3b', '%25', '%252f', '%00'],
       ...['%0d%0a', '%', '%zz', '%ff', '%c0%ae', '%f0%9f%98%80'],
@@ -403,7 +403,7 @@ describe('a path', () => {
     await forAll(150, path, expectNothingAt);
   });
 
-  test('with a fragment is refused: a target has none', async () => {
+  test('with a fragment is refused, because a request target has none', async () => {
     expectApiError(await getRaw('/workspaces#fragment'), 400, 'REQUEST_INVALID');
   });
 });

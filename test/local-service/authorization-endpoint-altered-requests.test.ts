@@ -31,7 +31,7 @@ import {
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-// Authorization requests and the forms of their pages with one place altered, or with arbitrary text in place of a part.
+// Authorization requests and the forms of their pages, with one part altered or replaced by arbitrary text.
 
 const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
 const SCOPES = ['room:read', 'room:write', 'workspace:read'];
@@ -40,14 +40,14 @@ const STATE = 'a state & more';
 const { service } = useLocalService({ redirectUris: [CALLBACK, OTHER_CALLBACK] });
 
 describe('an authorization request', () => {
-  /** A form is posted to the address of its request, whose parameters are checked again. */
+  /** Forms are posted to the URL of their authorization request, whose parameters are checked again. */
   const METHOD = fc.constantFrom('GET', 'POST');
   const send = (method: string, url: string) =>
     requestRaw(service, `${method} ${url}`, ['content-length: 0']);
 
   const ANY_ERROR = '(?:invalid_request|invalid_scope|unsupported_response_type)';
 
-  /** A redirect to the app that carries an error, a reason, the state if there is one, and nothing else. */
+  /** Checks for a redirect to the app with only an error, its description, and the state if there is one. */
   function expectRedirect(response: RawResponse, error: string, state: string | undefined): void {
     expect(response.status).toBe(303);
     const location = response.get('location') ?? '';
@@ -62,11 +62,11 @@ describe('an authorization request', () => {
   }
 
   const isAllowed = (scope: string | null) => (scope ?? '').split(' ').every((name) => SCOPES.includes(name));
-  /** A SHA-256 hash as base64url: 43 characters, and no padding (RFC 7636 §4.2). */
+  /** Returns whether the text is a SHA-256 hash in base64url: 43 characters without padding (RFC 7636 §4.2). */
   const isChallenge = (text: string | null) =>
     text?.length === 43 && text.split('').every((character) => BASE64URL.includes(character));
 
-  /** Whether these parameters, client and redirect URI aside, are a valid authorization request. */
+  /** Returns whether these parameters are valid, apart from the client and the redirect URI. */
   function isValid(query: URLSearchParams): boolean {
     const [challenge, method] = [query.get('code_challenge'), query.get('code_challenge_method')];
     const isBound = challenge || method ? isChallenge(challenge) && method === 'S256' : true;
@@ -78,7 +78,7 @@ describe('an authorization request', () => {
     ['client_id', CLIENT_ID],
     ['redirect_uri', CALLBACK],
     ['redirect_uri', OTHER_CALLBACK],
-  ])('with an altered %s (%s) gets a page and no redirect', async (name, valid) => {
+  ])('with an altered %s (%s) gets an error page instead of a redirect', async (name, valid) => {
     await forAll(100, fc.tuple(METHOD, altered(valid)), async ([method, text]) => {
       expectPage(await send(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
     });
@@ -91,7 +91,7 @@ describe('an authorization request', () => {
     ['code_challenge_method', 'S256', 'invalid_request', () => false],
   ];
   test.each(parameters)(
-    'with an altered %s redirects to the app with an error',
+    'with an altered %s is redirected to the app with an error',
     async (name, valid, error, isStillValid) => {
       const wrong = altered(valid).filter((text) => !isStillValid(text));
       await forAll(60, fc.tuple(METHOD, wrong), async ([method, text]) => {
@@ -101,7 +101,7 @@ describe('an authorization request', () => {
     },
   );
 
-  test('with one place of its query altered is judged by its parsed parameters', async () => {
+  test('with an altered query is handled according to its parsed parameters', async () => {
     const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
     await forAll(200, fc.tuple(METHOD, altered(whole, TARGET_BYTE)), async ([method, text]) => {
       const response = await send(method, `${AUTHORIZATION}?${text}`);
@@ -126,7 +126,7 @@ describe('a form', () => {
     await signInAndAllow(signedIn);
   });
 
-  /** The fields of the form that the browser is shown, and its cookie. */
+  /** Returns the filled-in form that the browser received, and its cookie. */
   async function fill(browser: CookieBrowser, fields: Record<string, string>) {
     const form = { form_token: formTokenOf(await browser.get(ADDRESS)), ...fields };
     return { form, cookie: (await browser.jar.serialize()).cookies[0]?.value ?? '' };
@@ -135,9 +135,9 @@ describe('a form', () => {
   const post = (cookie: string, body: string): Promise<RawResponse> =>
     postRaw(service, ADDRESS, Buffer.from(body, 'latin1'), FORM, `cookie: ${cookie}`);
 
-  test.each(['username', 'password'])('with an altered %s signs no user in', async (name) => {
+  test.each(['username', 'password'])('with an altered %s does not sign the user in', async (name) => {
     const { form } = await fill(signedOut, SIGN_IN);
-    // The service trims a user name: keyboards add blanks.
+    // The service trims user names, because keyboards add spaces.
     const wrong = altered('demo').filter((text) => (name === 'username' ? text.trim() : text) !== 'demo');
     await forAll(60, wrong, async (text) => {
       const page = await signedOut.post(ADDRESS, { ...form, [name]: text });
@@ -147,7 +147,7 @@ describe('a form', () => {
   });
 
   test.each(['allow', 'deny', 'switch', 'sign-in'])(
-    'with an altered form_token is refused: %s',
+    'with an altered form_token is refused at the step "%s"',
     async (step) => {
       const browser = step === 'sign-in' ? signedOut : signedIn;
       const { form } = await fill(browser, { ...SIGN_IN, step });
@@ -166,7 +166,7 @@ describe('a form', () => {
     });
   });
 
-  test('with an altered cookie counts as the form of another browser', async () => {
+  test('with an altered cookie is treated as one from another browser', async () => {
     const { form, cookie } = await fill(signedIn, { step: 'allow' });
     const header = altered(`local_service=${cookie}`, HEADER_BYTE).filter(
       (text) => parseCookie(text)['local_service'] !== cookie,
@@ -179,11 +179,11 @@ describe('a form', () => {
     });
   });
 
-  test('with one place of its body altered is judged by its parsed fields', async () => {
+  test('with an altered body is handled according to its parsed fields', async () => {
     const { form, cookie } = await fill(signedOut, SIGN_IN);
     await forAll(150, altered(new URLSearchParams(form).toString(), BYTE), async (body) => {
       const response = await post(`local_service=${cookie}`, body);
-      // URLSearchParams drops this question mark, and would drop one of the body.
+      // URLSearchParams drops this question mark instead of one at the start of the body.
       const fields = new URLSearchParams(`?${Buffer.from(body, 'latin1').toString()}`);
       const isRepeated = new Set(fields.keys()).size < fields.size;
       if (fields.get('form_token') !== form.form_token) expectPage(response, 403);
@@ -201,7 +201,7 @@ describe('a form', () => {
     });
   });
 
-  test('of another type, charset, encoding or size is refused with a page', async () => {
+  test('with another type, charset, encoding or size is refused with a page', async () => {
     const { cookie } = await fill(signedIn, {});
     const type = fc.oneof(altered(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
     const encoding = fc.constantFrom('', 'gzip', 'deflate', 'br', 'x');

@@ -14,23 +14,27 @@ import { SHOWS_ERROR, authorizationOutcome, tellsApp } from '../support/local-se
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
 
-// What no row of the interface is about; conformance/authorization.test.ts has the rows.
+// Behaviour beyond the rows of the interface, which conformance/authorization.test.ts covers.
 
 const url = authorizationUrl();
 
 const { service } = useLocalService();
 
 const requests: [string, string, object][] = [
-  ['a repeated client shows a page', `${url}&client_id=${CLIENT_ID}`, SHOWS_ERROR],
-  ['a repeated redirect URI shows a page', `${url}&redirect_uri=https://evil.example/`, SHOWS_ERROR],
-  ['a repeated parameter redirects', `${url}&scope=room:read`, tellsApp('invalid_request')],
+  ['a repeated client_id shows an error page', `${url}&client_id=${CLIENT_ID}`, SHOWS_ERROR],
+  ['a repeated redirect_uri shows an error page', `${url}&redirect_uri=https://evil.example/`, SHOWS_ERROR],
   [
-    'a challenge without a method redirects',
+    'another repeated parameter redirects with an error',
+    `${url}&scope=room:read`,
+    tellsApp('invalid_request'),
+  ],
+  [
+    'a challenge but no method redirects with an error',
     authorizationUrl({ code_challenge: CHALLENGE }),
     tellsApp('invalid_request'),
   ],
   [
-    'a method without a challenge redirects',
+    'a method but no challenge redirects with an error',
     authorizationUrl({ code_challenge_method: 'S256' }),
     tellsApp('invalid_request'),
   ],
@@ -48,7 +52,7 @@ test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
   },
 );
 
-test('an error returns no state to a request with two', async () => {
+test('an error returns no state if the request has two', async () => {
   const location = new URL(locationOf(await request(service).get(`${url}&state=other`)));
   expect(location.searchParams.get('error')).toBe('invalid_request');
   expect(location.searchParams.has('state')).toBe(false);
@@ -60,7 +64,7 @@ async function signedIn() {
   return browser;
 }
 
-test('every completed step gets a 303, so that no browser posts its form again', async () => {
+test('every completed step responds with 303, so that browsers do not repost the form', async () => {
   const browser = openBrowser(service);
   const step = async (name: string, fields = {}) =>
     (await browser.submit(url, await browser.get(url), name, fields)).status;
@@ -68,7 +72,7 @@ test('every completed step gets a 303, so that no browser posts its form again',
   for (const name of ['allow', 'deny', 'switch']) expect(await step(name)).toBe(303);
 });
 
-test('the consent page names the app, the account and each scope in words', async () => {
+test('the consent page shows the app, the account and a description of each scope', async () => {
   const page = await (await signedIn()).get(url);
   for (const text of [
     CLIENT_ID,
@@ -94,7 +98,7 @@ test.each(states)('a code and a denial return the state %s byte for byte', async
   }
 });
 
-test('a denial gives the app access_denied and its state', async () => {
+test('a denial returns access_denied and the state to the app', async () => {
   const browser = await signedIn();
   const res = await browser.submit(url, await browser.get(url), 'deny');
   expect(Object.fromEntries(new URL(locationOf(res)).searchParams)).toEqual({
@@ -104,7 +108,7 @@ test('a denial gives the app access_denied and its state', async () => {
   });
 });
 
-test('a wrong password shows the page again with a message and the user name', async () => {
+test('a wrong password shows the sign-in page again with a message and the user name', async () => {
   const browser = openBrowser(service);
   const res = await browser.submit(url, await browser.get(url), 'sign-in', {
     username: '"><b>demo',
@@ -123,7 +127,7 @@ test('the password of another account is refused', async () => {
   expect(res.status).toBe(401);
 });
 
-test('a tab with the sign-in page goes on to its request after another tab has signed in', async () => {
+test('a tab with an open sign-in page can continue after another tab has signed in', async () => {
   const browser = openBrowser(service);
   const [one, other] = [authorizationUrl({ state: 'one' }), authorizationUrl({ state: 'other' })];
   const [page, late] = [await browser.get(one), await browser.get(other)];
@@ -133,7 +137,7 @@ test('a tab with the sign-in page goes on to its request after another tab has s
   expect(locationOf(res)).toBe(other);
 });
 
-test('a consent form without a button, or with both, is refused', async () => {
+test('a consent form with no button or both buttons is refused', async () => {
   const browser = await signedIn();
   const page = await browser.get(url);
   for (const steps of ['', '&step=allow&step=deny']) {
@@ -143,7 +147,7 @@ test('a consent form without a button, or with both, is refused', async () => {
   }
 });
 
-test('after switching the account, the user signs in again and the old cookie is no longer valid', async () => {
+test('after switching accounts, the user must sign in again and the old cookie is invalid', async () => {
   const browser = await signedIn();
   const before = await browser.jar.clone();
   expect((await browser.submit(url, await browser.get(url), 'switch')).status).toBe(303);
@@ -152,7 +156,7 @@ test('after switching the account, the user signs in again and the old cookie is
   expect((await other.get(url)).text).toContain('type="password"');
 });
 
-test('signing in replaces the cookie of the browser', async () => {
+test('signing in replaces the cookie in the browser', async () => {
   const browser = openBrowser(service);
   const page = await browser.get(url);
   const before = page.get('set-cookie')?.[0];
@@ -161,19 +165,19 @@ test('signing in replaces the cookie of the browser', async () => {
   expect(after).not.toBe(before);
 });
 
-test('only the authorization endpoint gets the cookie, and no script does', async () => {
+test('the cookie is sent only to the authorization endpoint and is hidden from scripts', async () => {
   const res = await openBrowser(service).get(url);
   const attributes = res.get('set-cookie')?.[0]?.split('; ').slice(1);
   expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2/', 'HttpOnly', 'SameSite=Lax']);
 });
 
-test('a form of another browser is refused', async () => {
+test('a form from another browser is refused', async () => {
   const other = await (await signedIn()).get(url);
   const res = await (await signedIn()).post(url, { step: 'allow', form_token: formTokenOf(other) });
   expect(res.status).toBe(403);
 });
 
-test('a form that was shown for one request can’t be sent for another', async () => {
+test('a form for one authorization request can’t be sent for another', async () => {
   const browser = await signedIn();
   const narrow = await browser.get(authorizationUrl({ scope: 'room:read' }));
   const res = await browser.submit(authorizationUrl({ scope: 'room:write' }), narrow, 'allow');
@@ -187,7 +191,7 @@ test('a redirect URI in the form is ignored', async () => {
   expect(locationOf(res)).toMatch(/^http:\/\/localhost:3000\/auth\/callback\?/);
 });
 
-test('the pages allow no script, no frame, no foreign source and no cache', async () => {
+test('the pages allow no scripts, frames, external sources or caching', async () => {
   const res = await openBrowser(service).get(url);
   expect(res.get('content-security-policy')).toBe(
     "default-src 'none';style-src 'self';base-uri 'none';frame-ancestors 'none'",

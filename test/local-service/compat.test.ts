@@ -24,7 +24,7 @@ const newExchange = async (more: Fields = {}): Promise<Fields> =>
   codeFields(await compat.newCode(), { ...NO_CREDENTIALS, ...more });
 
 test.each(['token/', 'refresh', 'refresh/'])(
-  'only compatibility mode serves token requests at %s',
+  'only compatibility mode accepts token requests at %s',
   async (path) => {
     const { refresh_token } = await compat.newTokens();
     const post = (server: LocalService) =>
@@ -34,32 +34,36 @@ test.each(['token/', 'refresh', 'refresh/'])(
   },
 );
 
-test('only compatibility mode serves the authorization address without its slash, up to the code', async () => {
+test('only compatibility mode accepts the authorization endpoint without its trailing slash', async () => {
   const url = authorizationUrl().replace('oauth2/?', 'oauth2?');
   const parameters = await signInAndAllow(openBrowser(compat), url);
   expect(outcomeOf(await compat.exchange(parameters.get('code') ?? ''))).toEqual(TOKENS);
   expect((await request(strict).get(url)).status).toBe(404);
 });
 
-test('compatibility mode serves no other path below the endpoints', async () => {
+test('compatibility mode accepts no other path below the endpoints', async () => {
   for (const path of ['token//', 'refresh//', 'refresh/x', 'Token/', 'authorize']) {
     expect((await request(compat).post(`${OAUTH}/${path}`)).status).toBe(404);
   }
 });
 
-test('null in a JSON body counts as absent', async () => {
+test('null in a JSON body counts as a missing field', async () => {
   const valid = refreshFields((await compat.newTokens()).refresh_token);
   expect(outcomeOf(await postJson({ ...valid, redirect_uri: null }))).toEqual(NEW_TOKEN);
   expect(outcomeOf(await postJson({ ...valid, refresh_token: null }))).toEqual(INVALID_REQUEST);
 });
 
-describe('HTTP Basic', () => {
+describe('HTTP Basic in compatibility mode', () => {
   test.each([
-    ['without credentials in the body', {}, TOKENS],
-    ['with the same credentials in the body', { client_id: CLIENT_ID, client_secret: CLIENT_SECRET }, TOKENS],
-    ['with empty credentials in the body', { client_id: '', client_secret: '' }, TOKENS],
-    ['with another client_id in the body', { client_id: 'other-app' }, INVALID_REQUEST],
-    ['with another secret in the body', { client_secret: 'other-secret' }, INVALID_REQUEST],
+    ['is accepted without credentials in the body', {}, TOKENS],
+    [
+      'is accepted with the same credentials in the body',
+      { client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+      TOKENS,
+    ],
+    ['is accepted with empty credentials in the body', { client_id: '', client_secret: '' }, TOKENS],
+    ['is refused with another client_id in the body', { client_id: 'other-app' }, INVALID_REQUEST],
+    ['is refused with another secret in the body', { client_secret: 'other-secret' }, INVALID_REQUEST],
   ])('%s', async (_name, more, outcome) => {
     const res = await compat.postToken(await newExchange(more)).auth(CLIENT_ID, CLIENT_SECRET);
     expect(outcomeOf(res)).toEqual(outcome);
@@ -71,9 +75,9 @@ describe('HTTP Basic', () => {
       'odd app:1',
       (text: string) => encodeURIComponent(text).replaceAll('%20', '+'),
     ],
-    ['encoded with spaces as %20', 'odd app:1', encodeURIComponent],
+    ['encoded with %20 for spaces', 'odd app:1', encodeURIComponent],
     ['not encoded', 'odd app', (text: string) => text],
-  ])('with id and secret %s', async (_name, clientId, encode) => {
+  ])('is accepted with the id and secret %s', async (_name, clientId, encode) => {
     const clientSecret = 'a+b%20c:d/~';
     const service = await fixture.start({ compat: true, clientId, clientSecret });
     const code = await service.newCode({ client_id: clientId });
@@ -82,12 +86,12 @@ describe('HTTP Basic', () => {
   });
 });
 
-test('the front page says that the mode is outside the interface, and only where it is on', async () => {
+test('the front page mentions compatibility mode only if it is on', async () => {
   expect((await request(compat).get('/')).text).toContain('more than the interface');
   expect((await request(strict).get('/')).text).not.toContain('ompatibility');
 });
 
-test('compatibility mode loosens no rule of the interface', async () => {
+test('compatibility mode does not relax the rules of the interface', async () => {
   const twice = `${new URLSearchParams(codeFields('a-code')).toString()}&code=another`;
   expect(outcomeOf(await request(compat).post(TOKEN_PATH).type('form').send(twice))).toEqual(INVALID_REQUEST);
   const wrong = codeFields(await compat.newCode(), { redirect_uri: 'http://localhost:3000/other' });

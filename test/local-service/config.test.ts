@@ -63,7 +63,7 @@ test('every variable can be set', () => {
   });
 });
 
-test('the error lists every problem at once, by variable and without the value', () => {
+test('the error lists all problems at once, by variable and without values', () => {
   const env = {
     LOCAL_SERVICE_HOST: 'bad host',
     LOCAL_SERVICE_PORT: '65536',
@@ -88,7 +88,7 @@ test('REDIS_URL is optional', () => {
   expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redis).toMatchObject({ host: 'localhost' });
 });
 
-test('REDIS_URL and the secret of the app may come from files', async () => {
+test('REDIS_URL and the client secret may come from files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'local-service-'));
   const env = {
     REDIS_URL_FILE: join(folder, 'redis-url'),
@@ -102,7 +102,7 @@ test('REDIS_URL and the secret of the app may come from files', async () => {
   await rm(folder, { recursive: true });
 });
 
-test('a process lists the problems of its configuration and of Redis together', () => {
+test('a process reports problems in its configuration and its Redis settings together', () => {
   const env = { LOCAL_SERVICE_PORT: 'x', REDIS_URL: 'http://:hush@localhost', LOG_LEVEL: 'loud' };
   const problems = problemsOf(() => loadProcessSettings(env));
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual([

@@ -18,17 +18,17 @@ beforeEach(async () => {
   await fixture.redis.flushall();
 });
 
-test('the front page, its stylesheet and /healthz are served', async () => {
+test('the service serves the front page, its stylesheet and /healthz', async () => {
   const front = await request(service).get('/').expect(200);
   expect(front.text).toContain('The local service is running');
   expect((await request(service).get('/local-service.css').expect(200)).type).toBe('text/css');
   expect((await request(service).get('/healthz')).body).toEqual({ status: 'ok' });
 });
 
-test('an unknown path is a page outside the API, and JSON inside it', async () => {
+test('an unknown path gets an error page outside the API and JSON inside it', async () => {
   const outside = await request(service).get('/nowhere');
   expect([outside.status, outside.type]).toEqual([404, 'text/html']);
-  expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // its title and its heading
+  expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // in the title and the heading
   const inside = await request(service).get('/api/nowhere');
   expect(outcomeOf(inside)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
 });
@@ -45,14 +45,14 @@ test('every response has a request id', async () => {
   }
 });
 
-/** Redis stays down until the next test, or until a test connects again. */
+/** Disconnects Redis until the next test, or until a test connects again. */
 async function loseRedis(): Promise<void> {
   const ended = once(fixture.redis, 'end');
   fixture.redis.disconnect();
   await ended;
 }
 
-/** Uses each endpoint once. Resolves to all codes, tokens and cookies; the last code is unused. */
+/** Uses each endpoint once. Resolves with all codes, tokens and cookies. The last code is unused. */
 async function useEverything(): Promise<string[]> {
   const browser = openBrowser(service);
   const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
@@ -66,14 +66,14 @@ async function useEverything(): Promise<string[]> {
   return [code, access_token, refresh_token, refreshed.access_token, page?.next ?? '', cookie, unused];
 }
 
-test('two processes on one Redis share sign-ins', async () => {
+test('two processes with the same Redis share sign-ins', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   const elsewhere = await copyCookies(browser.jar, openBrowser(await fixture.start()));
   expect((await elsewhere.get(authorizationUrl())).text).toContain('value="allow"');
 });
 
-test('Redis holds no code, token or cookie, only hashes; every key has the prefix and a time to live', async () => {
+test('Redis stores codes, tokens and cookies only as hashes, and every key has the prefix and a time to live', async () => {
   const secrets = await useEverything();
   const keys = await fixture.redis.keys('*');
   expect(keys.length).toBeGreaterThan(6);
@@ -89,7 +89,7 @@ test('Redis holds no code, token or cookie, only hashes; every key has the prefi
   }
 });
 
-test('a log line has method, path and status, and no secret or query value', async () => {
+test('a log line contains the method, path and status, but no secret or query value', async () => {
   const secrets = await useEverything();
   const lines = fixture.logged.join('');
   for (const secret of [...secrets, VERIFIER, CLIENT_SECRET, 'a+state', 'next=', '?']) {
@@ -100,7 +100,7 @@ test('a log line has method, path and status, and no secret or query value', asy
   );
 });
 
-test('a refresh restarts the idle time of the refresh token and of its grant', async () => {
+test('a refresh restarts the idle timeout of the refresh token and its grant', async () => {
   const { refresh_token } = await service.newTokens();
   const keys = ['grant', 'refresh'].map((kind) => fixture.redis.keys(`local-service:${kind}:*`));
   const lasting = (await Promise.all(keys)).flat();
@@ -110,7 +110,7 @@ test('a refresh restarts the idle time of the refresh token and of its grant', a
   expect(lasting).toHaveLength(2);
 });
 
-test('while Redis is down an API request gets a 503 in JSON and no 401', async () => {
+test('while Redis is down, an API request gets a 503 in JSON instead of a 401', async () => {
   const { access_token } = await service.newTokens();
   await loseRedis();
   const res = await service.getApi('/workspaces', access_token);
@@ -118,7 +118,7 @@ test('while Redis is down an API request gets a 503 in JSON and no 401', async (
   expect(res.get('retry-after')).toBe('2');
 });
 
-test('while Redis is down a token request gets a 503 without an OAuth error', async () => {
+test('while Redis is down, a token request gets a 503 without an OAuth error', async () => {
   const { refresh_token } = await service.newTokens();
   const code = await service.newCode();
   await loseRedis();
@@ -127,7 +127,7 @@ test('while Redis is down a token request gets a 503 without an OAuth error', as
   }
 });
 
-test('while Redis is down a signed-in browser gets a 503 page with a request id and a link to try again', async () => {
+test('while Redis is down, a signed-in browser gets a 503 page with a request id and a link to try again', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   await loseRedis();
@@ -138,7 +138,7 @@ test('while Redis is down a signed-in browser gets a 503 page with a request id 
   expect(res.text).toContain(`href="${authorizationUrl().replaceAll('&', '&amp;')}">Try again</a>`);
 });
 
-test('while Redis is down the process stays healthy, and afterwards requests succeed again', async () => {
+test('while Redis is down, the process stays healthy, and requests succeed again afterwards', async () => {
   const { access_token } = await service.newTokens();
   await loseRedis();
   expect((await service.getApi('/workspaces', access_token)).status).toBe(503);

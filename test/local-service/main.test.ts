@@ -7,7 +7,7 @@ import { codeFields } from '../support/local-service/requests.ts';
 import { startProgram, type Program } from '../support/programs.ts';
 import { allowAt } from './clients/whole-flow.ts';
 
-// `npm run service`: the launcher and the compiled program.
+// Tests of `npm run service`, with the launcher and the compiled program.
 
 async function startService(env: Record<string, string> = {}): Promise<[Program, origin: string]> {
   const settings = { LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...env };
@@ -30,7 +30,7 @@ const list = async (origin: string, accessToken: string) =>
   fetch(`${origin}/api/public/v1/workspaces`, { headers: { authorization: `Bearer ${accessToken}` } });
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  'the service starts with a private Redis, and leaves no process behind after %s',
+  'the service starts its own Redis, and leaves no process behind after %s',
   async (signal) => {
     const [program, origin] = await startService();
     await using _program = program;
@@ -41,16 +41,16 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 );
 
-test('a closed terminal leaves no process behind', async () => {
+test('closing the terminal leaves no process behind', async () => {
   const [program, origin] = await startService();
   await using _program = program;
   program.signalGroup('SIGHUP');
-  await program.ended(); // npm itself ends by the signal
+  await program.ended(); // npm itself exits on the signal
   await eventually(async () => (await program.leftovers()).length === 0);
   await expect(fetch(origin)).rejects.toThrow('fetch failed');
 });
 
-test('with REDIS_URL, tokens survive a restart and two processes share them and their faults', async () => {
+test('with REDIS_URL, tokens survive a restart, and two processes share tokens and faults', async () => {
   await using redis = await startPrivateRedis();
   const [first, origin] = await startService({ REDIS_URL: redis.url });
   await using _first = first;

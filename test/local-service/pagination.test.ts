@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const get = (path: string) => service.getApi(path, token);
 
-test('a single workspace has an envelope without next, and names its creator', async () => {
+test('a single workspace has an envelope without next and includes its creator', async () => {
   const [listed] = ((await get('/workspaces?limit=1')).body as ListPage).value;
   const res = await get(`/workspaces/${String(listed?.['id'])}`);
   expect(res.body).toEqual({
@@ -37,41 +37,41 @@ const outcomeAt = async (path: string) => outcomeOf(await get(path));
 
 const INVALID = apiRefusal(400, 'PAGINATION_INVALID');
 
-test('two next tokens for the same page have nothing in common and need no encoding in an address', async () => {
+test('two cursors for the same page look unrelated and need no encoding in a URL', async () => {
   const [one, other] = [await nextOf('/workspaces'), await nextOf('/workspaces')];
   expect(one).toMatch(/^[\w-]+$/);
   expect(one.slice(0, 8)).not.toBe(other.slice(0, 8));
 });
 
-describe('a next token is refused', () => {
+describe('a cursor is refused', () => {
   test.each([
-    ['without the limit of the first request, even the default', '?limit=25', '?'],
-    ['with a limit where the first request had none', '', '?limit=25&'],
-    ['on another list', '?limit=1', '/ID/rooms?limit=1&'],
+    ['without the limit of the first request, even if that is the default', '?limit=25', '?'],
+    ['with a limit if the first request had none', '', '?limit=25&'],
+    ['for another list', '?limit=1', '/ID/rooms?limit=1&'],
   ])('%s', async (_name, first, following) => {
     const [id = ''] = idsOf([(await get('/workspaces')).body as ListPage]);
     const next = await nextOf(`/workspaces${first}`);
     expect(await outcomeAt(`/workspaces${following.replace('ID', id)}next=${next}`)).toEqual(INVALID);
   });
 
-  test('from another user', async () => {
+  test('if it was issued to another user', async () => {
     const guest = (await service.newTokens(undefined, 'guest')).access_token;
     const next = await nextOf('/workspaces?limit=2', guest);
     expect(await outcomeAt(`/workspaces?limit=2&next=${next}`)).toEqual(INVALID);
   });
 
-  test('after an hour, with a code of its own', async () => {
+  test('after an hour, with a specific error code', async () => {
     const next = await nextOf('/workspaces');
     fixture.clock.time += 3_600_000;
     expect(await outcomeAt(`/workspaces?next=${next}`)).toEqual(apiRefusal(400, 'NEXT_TOKEN_EXPIRED'));
   });
 
-  test('when it is repeated', async () => {
+  test('if the request contains it twice', async () => {
     const next = await nextOf('/workspaces');
     expect(await outcomeAt(`/workspaces?next=${next}&next=${next}`)).toEqual(INVALID);
   });
 
-  test('in another spelling of the same bytes', async () => {
+  test('in another encoding of the same bytes', async () => {
     // Base64 leaves up to four bits of the last character unused, depending on the length.
     for (const limit of [1, 10, 100]) {
       const next = await nextOf(`/workspaces?limit=${limit}`);
@@ -84,14 +84,14 @@ describe('a next token is refused', () => {
 });
 
 const LIMIT = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
-/** The process that each page is first requested from; then it is requested from the other one. */
+/** For each page, the process to request it from first. The page is then requested from the other process. */
 const TURNS = fc.array(fc.nat(1), { minLength: 1, maxLength: 5 });
 
 const NEXT: unknown = expect.any(String);
 
 const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
 
-/** Reads a page from both processes and expects the same items; returns the first response. */
+/** Reads a page from both processes and checks that the items are the same. Resolves with the first response. */
 async function readTwice(servers: readonly LocalService[], turn: number, path: string): Promise<ListPage> {
   const responses = [];
   for (const which of [turn, 1 - turn])
@@ -103,7 +103,7 @@ async function readTwice(servers: readonly LocalService[], turn: number, path: s
   return page;
 }
 
-/** Expects full pages up to the last, which alone has no next, and all of `list` in them. */
+/** Checks that the pages together hold `list`, that all but the last are full, and that only the last has no cursor. */
 async function expectPagesOf(
   list: readonly unknown[],
   path: string,
@@ -125,7 +125,7 @@ async function expectPagesOf(
   expect(joined).toEqual(list);
 }
 
-test('the pages of any number of workspaces, with any limit or none, hold the whole list', async () => {
+test('the pages of any number of workspaces, with or without a limit, contain the whole list', async () => {
   const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
   await forAll(20, fc.tuple(size, LIMIT, TURNS), async ([workspaces, limit, turns]) => {
     const servers = [await fixture.start({ workspaces }), await fixture.start({ workspaces })];
@@ -139,7 +139,7 @@ test.each([
   ['rooms', roomsIn],
   ['murals', muralsIn],
 ] as const)(
-  'the pages of the %s of any workspace, with any limit or none, hold the whole list',
+  'the pages of the %s in any workspace, with or without a limit, contain the whole list',
   async (kind, listOf) => {
     const workspaces = all(createSeedWorkspaces(137).listOf('demo'));
     const workspace = fc.constantFrom(...workspaces);

@@ -12,20 +12,20 @@ beforeAll(async () => {
   processes = [await fixture.start({ rotateRefresh: true }), await fixture.start({ rotateRefresh: true })];
 });
 
-/** One use of a refresh token: where, and how many tokens before the newest one known by then. */
+/** Generates one use of a refresh token: the process, and the position of the token counted back from the newest known one. */
 const USE = fc.record({ at: fc.nat(1), back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(4)) });
 type Use = typeof USE extends fc.Arbitrary<infer T> ? T : never;
 
-/** What several of an app's parts do at the same time, each one thing after the other. */
+/** Generates the actions of several concurrent parts of an app. Each part runs its actions one after another. */
 const PARTS = fc.array(fc.array(USE, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 6 });
 
 const serverAt = (at: number) => processes[at] as LocalService;
 
-/** All that came of one code; the first is what the code was exchanged for. */
+/** All tokens that result from one code. The first response is that of the code exchange. */
 interface Family {
   readonly code: string;
   readonly issued: TokenResponse[];
-  /** Refresh tokens that were given for others. */
+  /** Refresh tokens that have been replaced by others. */
   readonly replaced: Set<string>;
 }
 
@@ -36,7 +36,7 @@ async function newFamily(): Promise<Family> {
   return { code, issued: [response.body as TokenResponse], replaced: new Set() };
 }
 
-/** Refreshes; a token gives another one once, and after that nothing but `invalid_grant`. */
+/** Refreshes and checks that each token works once and returns `invalid_grant` afterwards. */
 async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
   const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenResponse;
   const wasReplaced = replaced.has(token);
@@ -58,7 +58,7 @@ async function playAll(family: Family, parts: readonly (readonly Use[])[]): Prom
   );
 }
 
-/** Looks for as long as `playing` goes on; resolves to the most refresh tokens that were alive at once. */
+/** Polls until `playing` is done. Resolves with the maximum number of refresh tokens valid at once. */
 async function countAlive(playing: Promise<void>): Promise<number> {
   const over = new AbortController();
   const played = playing.finally(() => over.abort());
@@ -70,7 +70,7 @@ async function countAlive(playing: Promise<void>): Promise<number> {
   return most;
 }
 
-test('with rotation, in any order over two processes, one refresh token is alive at a time', async () => {
+test('with rotation, only one refresh token is valid at a time, in any order over two processes', async () => {
   await forAll(20, PARTS, async (parts) => {
     const family = await newFamily();
     expect(await countAlive(playAll(family, parts))).toBe(1);
@@ -84,7 +84,7 @@ test('with rotation, in any order over two processes, one refresh token is alive
   });
 });
 
-test('a code that comes again amid refreshes ends all that came of it', async () => {
+test('a code replayed during refreshes revokes all tokens issued from it', async () => {
   await forAll(20, fc.tuple(PARTS, fc.array(USE, { maxLength: 3 })), async ([parts, before]) => {
     const family = await newFamily();
     const replay = async () => {

@@ -4,14 +4,14 @@ import { INVALID_GRANT, apiRefusal, outcomeOf } from '../support/local-service/e
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { PKCE, VERIFIER, tokensOf } from '../support/local-service/requests.ts';
 
-// What no row of the interface is about; conformance/ has the rows.
+// Behaviour beyond the rows of the interface, which conformance/ covers.
 
 const { fixture, service } = useLocalService();
 const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
 
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
 
-test('of fifty exchanges of one code at once, one gets tokens', async () => {
+test('of 50 concurrent exchanges of one code, only one receives tokens', async () => {
   const code = await service.newCode();
   const second = await fixture.start();
   const responses = await Promise.all(
@@ -22,7 +22,7 @@ test('of fifty exchanges of one code at once, one gets tokens', async () => {
 });
 
 describe('a replayed code', () => {
-  test('revokes what was issued from it, even when it has long expired', async () => {
+  test('revokes its tokens even if it expired long ago', async () => {
     const code = await service.newCode();
     const { access_token } = tokensOf(await service.exchange(code));
     fixture.clock.time += 120_000;
@@ -34,14 +34,14 @@ describe('a replayed code', () => {
     ['without the verifier', {}],
     ['with another verifier', { code_verifier: VERIFIER.toUpperCase() }],
     ['with another redirect URI', { code_verifier: VERIFIER, redirect_uri: 'http://localhost:3000/other' }],
-  ])('revokes what was issued from it, even %s', async (_name, more: Record<string, string>) => {
+  ])('revokes its tokens even %s', async (_name, more: Record<string, string>) => {
     const code = await service.newCode(PKCE);
     const { access_token } = tokensOf(await service.exchange(code, { code_verifier: VERIFIER }));
     expect(outcomeOf(await service.exchange(code, more))).toEqual(INVALID_GRANT);
     expect(await listWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_REVOKED'));
   });
 
-  test('leaves the same user’s other sign-in alone', async () => {
+  test('does not affect another sign-in of the same user', async () => {
     const { access_token } = await service.newTokens();
     const code = await service.newCode();
     for (const _ of ['first', 'replay']) await service.exchange(code);
@@ -55,7 +55,7 @@ test('a refreshed access token has the same scopes', async () => {
   expect(await listWith(access_token)).toEqual(apiRefusal(403, 'INVALID_SCOPE'));
 });
 
-test('a refresh does not revoke the access token before it, with or without rotation', async () => {
+test('a refresh does not revoke the previous access token, with or without rotation', async () => {
   for (const server of [service, rotating]) {
     const { access_token, refresh_token } = await server.newTokens();
     expect((await server.refresh(refresh_token)).status).toBe(200);

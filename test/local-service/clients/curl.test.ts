@@ -6,7 +6,7 @@ import { addressesOf } from './whole-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
 
-/** Runs the script of the documentation. */
+/** Runs the script from the documentation. */
 async function runScript(env: Readonly<Record<string, string>> = {}) {
   const { origin } = addressesOf(strict);
   await using script = await startProgram('docs/examples/flow-with-curl.sh', [], {
@@ -31,7 +31,7 @@ test('the curl script completes the whole flow', async () => {
   });
 });
 
-test('the curl script reads an empty list', async () => {
+test('the curl script handles an empty list', async () => {
   const service = await fixture.start({ workspaces: 0 });
   const { code, lines } = await runScript({ SERVICE_URL: addressesOf(service).origin });
   expect(code).toBe(0);
@@ -47,7 +47,7 @@ const failures: [string, Readonly<Record<string, string>>, RegExp, string][] = [
   ['an invalid limit', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
 ];
 test.each(failures)(
-  'the curl script with %s ends and names the step that failed',
+  'the curl script with %s exits and names the failed step',
   async (_name, env, reason, step) => {
     const { code, lines, leftBehind } = await runScript(env);
     expect(code).not.toBe(0);

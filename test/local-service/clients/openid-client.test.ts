@@ -15,7 +15,7 @@ const sendTokenRequest = createTokenRequestSender(10_000);
 const dialectFetch: openid.CustomFetch = async (url, init) =>
   toStandardResponse(await sendTokenRequest(url, init));
 
-/** What a client is made with: the addresses of a service, how to reach its token endpoint, and how to authenticate there. */
+/** The settings of a client: the URLs of a service, and how to reach and authenticate at its token endpoint. */
 interface Settings {
   readonly addresses: ReturnType<typeof addressesOf>;
   readonly tokenFetch: openid.CustomFetch;
@@ -29,7 +29,7 @@ function createOpenidClient({ addresses, tokenFetch, authentication }: Settings)
   const configuration = new openid.Configuration(metadata, APP.id, APP.secret, basic);
   // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: this service runs on loopback
   openid.allowInsecureRequests(configuration);
-  // The dialect is the token endpoint's; API requests use the same hook.
+  // Only the token endpoint needs the dialect, but API requests use the same hook.
   configuration[openid.customFetch] = async (url, init) =>
     (url === token ? tokenFetch : plainFetch)(url, init);
 
@@ -146,20 +146,20 @@ describe.each([
   const dialectTo = (server: typeof strict, authentication: Settings['authentication']) =>
     createClient({ addresses: addressesOf(server), tokenFetch: dialectFetch, authentication });
 
-  test('with the dialect completes the whole flow', async () => {
+  test('completes the whole flow with the dialect', async () => {
     await expectWholeFlow(dialectTo(strict, 'body'), fixture, strict);
   });
 
-  test('without the dialect refuses a response without token_type', async () => {
+  test('refuses a response without token_type if the dialect is not used', async () => {
     const addresses = addressesOf(strict);
     const client = createClient({ addresses, tokenFetch: plainFetch, authentication: 'body' });
     const error = (await signIn(client).catch((thrown: unknown) => thrown)) as Error;
     expect(error).toMatchObject({ code: 'OAUTH_INVALID_RESPONSE' });
-    // openid-client wraps the error of oauth4webapi.
+    // openid-client wraps the oauth4webapi error.
     expect(`${error.message} ${String(error.cause)}`).toContain('"token_type"');
   });
 
-  test('with HTTP Basic needs compatibility mode', async () => {
+  test('needs compatibility mode for HTTP Basic', async () => {
     await expect(signIn(dialectTo(strict, 'basic'))).rejects.toMatchObject({ error: 'invalid_client' });
     await expectWholeFlow(dialectTo(compat, 'basic'), fixture, compat);
   });

@@ -19,21 +19,21 @@ import {
   type OAuthClient,
 } from './whole-flow.ts';
 
-/** The library expects apps to reach its client through a subclass. */
+/** The library expects apps to access its client through a subclass. */
 class Strategy extends OAuth2Strategy {
   get client() {
     return this._oauth2;
   }
 }
 
-/** Tokens as passport gives them to the app. */
+/** The tokens that passport passes to the app. */
 interface PassportTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
 }
 
 const fixture = useFixture(startServiceFixture);
-/** An app that signs in its users with passport; `/auth/callback` responds with their tokens. */
+/** An app that signs in its users with passport. `/auth/callback` responds with their tokens. */
 const app = useFixture(async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -80,7 +80,7 @@ function createApp(strategy: Strategy): express.Express {
     .get('/auth/callback', passport.authenticate('oauth2'), (req, res) => void res.json(req.user));
 }
 
-/** A user of the app, with a browser of their own. */
+/** Creates a user of the app with a separate browser. */
 function createClient(): OAuthClient {
   const browser = new Browser();
   let tokens: PassportTokens;
@@ -106,7 +106,7 @@ function createClient(): OAuthClient {
 async function getWithLibrary(url: string, accessToken: string): Promise<ApiResponse> {
   return new Promise((resolve) => {
     library.get(url, accessToken, (error, text, response) => {
-      // The types wrongly say that there always is an error.
+      // The types wrongly require an error.
       const refusal = error as { statusCode: number; data?: string } | null;
       const status = refusal?.statusCode ?? response?.statusCode ?? 0;
       resolve({ status, body: JSON.parse(refusal?.data ?? String(text)) });
@@ -128,7 +128,7 @@ test('passport-oauth2 with state and PKCE completes the whole flow', async () =>
   await expectWholeFlow(createClient(), fixture, service);
 });
 
-test('passport-oauth2 by default sends the access token in the query, which the service ignores', async () => {
+test('by default, passport-oauth2 sends the access token in the query, which the service ignores', async () => {
   library.useAuthorizationHeaderforGET(false);
   const client = createClient();
   await signIn(client);
@@ -138,7 +138,7 @@ test('passport-oauth2 by default sends the access token in the query, which the 
   });
 });
 
-test('passport-oauth2 refuses the callback of another browser', async () => {
+test('passport-oauth2 refuses a callback from another browser', async () => {
   const callback = await allowAt(await createClient().authorizationUrl());
   await expect(createClient().takeCallback(callback)).rejects.toThrow('The app responded 403');
 });

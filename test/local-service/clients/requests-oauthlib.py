@@ -1,8 +1,8 @@
-"""Runs the steps of an app with requests-oauthlib for requests-oauthlib.test.ts.
+"""Runs the steps of an app that uses requests-oauthlib, for requests-oauthlib.test.ts.
 
 Reads one line of JSON for each step, [name, argument]. Prints one line with the outcome, or {"refused": error} for an
-OAuth error of the library. Arguments: how to send the client's credentials ("body" or "basic"), and the app and the
-addresses of the service as JSON.
+OAuth error from the library. Arguments: how to send the client credentials ("body" or "basic"), and the app and the
+URLs of the service as JSON.
 """
 
 import json
@@ -14,7 +14,7 @@ from requests_oauthlib import OAuth2Session
 way, app = sys.argv[1], json.loads(sys.argv[2])
 session = OAuth2Session(app["id"], redirect_uri=app["callback"], scope=app["scope"])
 
-# By default, the exchange sends HTTP Basic and a refresh sends no credentials.
+# By default, an exchange sends HTTP Basic and a refresh sends no credentials.
 exchange_with, refresh_with = {
     "body": (
         {"include_client_id": True, "client_secret": app["secret"]},
@@ -33,7 +33,7 @@ def authorization_url(_):
 
 
 def take_callback(address):
-    # Checks the state, too.
+    # Also checks the state.
     session.fetch_token(app["token"], authorization_response=address, **exchange_with)
 
 

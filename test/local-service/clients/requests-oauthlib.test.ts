@@ -23,14 +23,14 @@ const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
 
 type PythonClient = OAuthClient & AsyncDisposable;
 
-/** Starts requests-oauthlib in a process of its own. A step rejects with the library's OAuth error. */
+/** Starts requests-oauthlib in its own process. A step rejects with the OAuth error of the library. */
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
   const app = JSON.stringify({ ...APP, ...addressesOf(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
-    // Otherwise the library refuses http addresses.
+    // Without this, the library refuses http URLs.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
   });
-  child.stdin.on('error', () => {}); // stderr says why it has ended
+  child.stdin.on('error', () => {}); // stderr holds the reason
   const exit = once(child, 'exit');
   const errors = text(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -62,12 +62,12 @@ const [describeIfInstalled, note] = hasRequestsOauthlib()
   : ([describe.skip, ' (skipped: python3-requests-oauthlib is not installed)'] as const);
 
 describeIfInstalled(`requests-oauthlib${note}`, () => {
-  test('with include_client_id completes the whole flow', async () => {
+  test('completes the whole flow with include_client_id', async () => {
     await using client = startPythonClient(strict, 'body');
     await expectWholeFlow(client, fixture, strict);
   });
 
-  test('by default (HTTP Basic) needs compatibility mode', async () => {
+  test('needs compatibility mode by default (HTTP Basic)', async () => {
     await using refused = startPythonClient(strict, 'basic');
     await expect(signIn(refused)).rejects.toThrow('invalid_client');
     const compat = await fixture.start({ compat: true });
@@ -75,7 +75,7 @@ describeIfInstalled(`requests-oauthlib${note}`, () => {
     await expectWholeFlow(client, fixture, compat);
   });
 
-  test('refuses the callback of another client', async () => {
+  test('refuses a callback for another client', async () => {
     await using other = startPythonClient(strict, 'body');
     await using client = startPythonClient(strict, 'body');
     await client.authorizationUrl();

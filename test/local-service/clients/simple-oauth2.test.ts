@@ -12,7 +12,7 @@ const compat = useFixture(async () => fixture.start({ compat: true }));
 type Options = NonNullable<ModuleOptions['options']>;
 
 interface Choices {
-  /** Whether the app puts back the refresh token that the library drops. */
+  /** Whether the app restores the refresh token that the library drops. */
   readonly keepsRefreshToken?: boolean;
   readonly secret?: string;
   readonly auth?: Partial<ModuleOptions['auth']>;
@@ -49,20 +49,20 @@ function createClient(
   };
 }
 
-/** The token endpoint's response in the library's error. */
+/** Matches a library error that contains the response of the token endpoint. */
 const refusal = (error: string) => ({ data: { payload: expect.objectContaining({ error }) } });
 
 test('simple-oauth2 with credentials in the body completes the whole flow', async () => {
   await expectWholeFlow(createClient(strict, { authorizationMethod: 'body' }), fixture, strict);
 });
 
-test('simple-oauth2 by default (HTTP Basic) needs compatibility mode', async () => {
+test('simple-oauth2 needs compatibility mode by default (HTTP Basic)', async () => {
   await expect(signIn(createClient(strict, {}))).rejects.toMatchObject(refusal('invalid_client'));
   await expectWholeFlow(createClient(compat, {}), fixture, compat);
 });
 
 test.each(['body', 'header'] as const)(
-  'simple-oauth2 with JSON and credentials in the %s needs compatibility mode',
+  'simple-oauth2 needs compatibility mode for JSON with credentials in the %s',
   async (authorizationMethod) => {
     const options: Options = { bodyFormat: 'json', authorizationMethod };
     await expect(signIn(createClient(strict, options))).rejects.toMatchObject(refusal('invalid_request'));
@@ -71,7 +71,7 @@ test.each(['body', 'header'] as const)(
 );
 
 test.each(['strict', 'loose'] as const)(
-  'simple-oauth2 may encode a secret with marks the %s way in compatibility mode',
+  'compatibility mode accepts a secret with special characters in the %s encoding of simple-oauth2',
   async (credentialsEncodingMode) => {
     const secret = 'a secret: 100%+1/~';
     const service = await fixture.start({ compat: true, clientSecret: secret });
@@ -80,7 +80,7 @@ test.each(['strict', 'loose'] as const)(
   },
 );
 
-test('simple-oauth2 may use the other paths of the endpoints in compatibility mode', async () => {
+test('simple-oauth2 can use the alternative endpoint paths in compatibility mode', async () => {
   const { authorize, token } = addressesOf(compat);
   const auth = {
     authorizePath: authorize.replace(/\/$/, ''),
@@ -91,15 +91,15 @@ test('simple-oauth2 may use the other paths of the endpoints in compatibility mo
   await expectWholeFlow(client, fixture, compat);
 });
 
-// lib/access-token.js, refresh: it looks for the old token in the wrong place.
-test('simple-oauth2 drops the refresh token at a refresh that gives no new one', async () => {
+// lib/access-token.js looks for the old refresh token in the wrong place.
+test('simple-oauth2 drops the refresh token if a refresh returns no new one', async () => {
   const client = createClient(strict, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
   await signIn(client);
   await client.refresh();
   await expect(client.refresh()).rejects.toMatchObject(refusal('invalid_request'));
 });
 
-test('simple-oauth2 alone completes the whole flow with rotation', async () => {
+test('simple-oauth2 completes the whole flow without help if refresh tokens rotate', async () => {
   const service = await fixture.start({ rotateRefresh: true });
   const client = createClient(service, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
   await expectWholeFlow(client, fixture, service);

@@ -7,10 +7,10 @@ import { CALLBACK, originOf, type ListPage } from '../../support/local-service/r
 
 const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadLocalServiceConfig({});
 
-/** The app as it is registered with a service under test. */
+/** The app that is registered with the service under test. */
 export const APP = { id: clientId, secret: clientSecret, callback: CALLBACK, scope: scopes.join(' ') };
 
-/** The addresses of interface section 4. */
+/** Returns the URLs in section 4 of the interface. */
 export function addressesOf(server: Server) {
   const origin = originOf(server);
   const api = `${origin}/api/public/v1`;
@@ -24,10 +24,10 @@ export interface ApiResponse {
   readonly body?: unknown;
 }
 
-/** A foreign library that holds one user's tokens. */
+/** A third-party library that holds the tokens of one user. */
 export interface OAuthClient {
   authorizationUrl(): Promise<string>;
-  /** Checks the state in the address of the callback and exchanges its code. */
+  /** Checks the state in the callback URL and exchanges its code. */
   takeCallback(callback: URL): Promise<void>;
   /** Sends an API request with its access token. */
   get(url: string): Promise<ApiResponse>;
@@ -35,7 +35,7 @@ export interface OAuthClient {
   refresh(): Promise<void>;
 }
 
-/** Signs in at the authorization URL and allows the app. Resolves to the address of the callback. */
+/** Signs in at the authorization URL and allows the app. Resolves with the callback URL. */
 export async function allowAt(authorizationUrl: string): Promise<URL> {
   const browser = new Browser();
   const page = await browser.open(authorizationUrl);
@@ -44,14 +44,14 @@ export async function allowAt(authorizationUrl: string): Promise<URL> {
   return new URL(allowed.headers.get('location') ?? '');
 }
 
-/** Gives the client its tokens, by way of a browser. */
+/** Signs in with a browser, so that the client receives its tokens. */
 export async function signIn(client: OAuthClient): Promise<void> {
   await client.takeCallback(await allowAt(await client.authorizationUrl()));
 }
 
 /**
- * Expects the client to sign in, to read every page of a list, and to refresh an expired token and read the list again, twice.
- * The first refresh response has no refresh token, so the second refresh fails in a client that has dropped the first one.
+ * Checks that the client can sign in, read every page of a list, and twice refresh an expired token and read the list again. The
+ * first refresh response has no refresh token, so the second refresh fails if the client has dropped the original one.
  */
 export async function expectWholeFlow(
   client: OAuthClient,
@@ -84,7 +84,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
   expect(new Set(ids).size).toBe(workspaces);
 }
 
-/** Sends an API request for a client that leaves those to the app. */
+/** Sends an API request for a client that leaves API requests to the app. */
 export async function getWith(accessToken: string, url: string): Promise<ApiResponse> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
   return { status: response.status, body: await response.json() };

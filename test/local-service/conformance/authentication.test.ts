@@ -36,11 +36,11 @@ const { fixture, service } = useLocalService();
 
 const post = async (fields: Fields) => outcomeOf(await service.postToken(fields));
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
-/** The outcome of an authorization request that is valid but for these parameters. */
+/** Resolves with the outcome of an otherwise valid authorization request with these parameters. */
 const outcomeWith = (overrides: Fields, server = service) =>
   authorizationOutcome(server, authorizationUrl(overrides));
 
-test('1 user-scoped tokens: a token acts for the one user who allowed it, and for no other user', async () => {
+test('1 user-scoped tokens: a token acts only for the user who allowed it', async () => {
   const [demo, guest] = [await service.newTokens(), await service.newTokens(undefined, 'guest')];
   const idsFor = async (token: string) => idsOf(await service.readPages('/workspaces', token));
   const ofGuest = await idsFor(guest.access_token);
@@ -51,7 +51,7 @@ test('1 user-scoped tokens: a token acts for the one user who allowed it, and fo
   expect(outcomeOf(foreign)).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
 });
 
-test('2 app registration: id, secret, redirect URLs (any number) and scopes are those registered', async () => {
+test('2 app registration: the id, secret, redirect URLs (any number) and scopes must be registered', async () => {
   const app = { client_id: 'another app', client_secret: 'another secret' };
   const redirectUris = ['https://app.example/one', 'https://app.example/two'];
   const custom = await fixture.start({
@@ -73,7 +73,7 @@ test('2 app registration: id, secret, redirect URLs (any number) and scopes are 
   expect(await outcomeWith({ ...valid, scope: 'room:read' }, custom)).toEqual(refusal);
 });
 
-test('2 scope form: a scope is one resource and `read` or `write`, and opens just that', async () => {
+test('2 scope form: a scope is a resource with `read` or `write`, and grants only that', async () => {
   for (const scope of ['room', 'read', 'room:', ':read', 'room:delete', 'room:read:write', 'room.read']) {
     expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_scope'));
   }
@@ -90,7 +90,7 @@ test('2 scope form: a scope is one resource and `read` or `write`, and opens jus
   }
 });
 
-test('2 scope separator: several scopes are one string with spaces between', async () => {
+test('2 scope separator: several scopes form one string, separated by spaces', async () => {
   for (const scope of ['room:read', 'workspace:read room:write', 'room:read room:write']) {
     expect(await outcomeWith({ scope })).toEqual(ASKS_TO_SIGN_IN);
   }
@@ -114,7 +114,7 @@ test('2 scope case: scopes are case-sensitive', async () => {
   expect(await listWith(access_token)).toEqual(apiRefusal(403, 'INVALID_SCOPE')); // the list needs room:read
 });
 
-test('5 rule 1, code grant: OAuth 2.0 with the Authorization Code Grant, and no other grant', async () => {
+test('5 rule 1, code grant: OAuth 2.0 with only the Authorization Code Grant', async () => {
   expect(await outcomeWith({ response_type: 'token' })).toEqual(tellsApp('unsupported_response_type'));
   for (const grant_type of ['password', 'client_credentials']) {
     const fields = codeFields(await service.newCode(), { ...DEMO, scope: 'room:read', grant_type });
@@ -123,7 +123,7 @@ test('5 rule 1, code grant: OAuth 2.0 with the Authorization Code Grant, and no 
   expect(await post(codeFields(await service.newCode()))).toEqual(TOKENS);
 });
 
-test('5 rule 1, PKCE: PKCE is supported: a code with a challenge needs its verifier', async () => {
+test('5 rule 1, PKCE: a code issued with a challenge needs its verifier', async () => {
   for (const code_verifier of [undefined, '', PKCE.code_challenge, 'x'.repeat(43), 'x'.repeat(129)]) {
     const code = await service.newCode(PKCE);
     expect(await post(codeFields(code, { code_verifier }))).toEqual(INVALID_GRANT);
@@ -133,11 +133,11 @@ test('5 rule 1, PKCE: PKCE is supported: a code with a challenge needs its verif
   expect(await withVerifier(await service.newCode(PKCE))).toEqual(TOKENS);
 });
 
-test('5 rule 2, step 1: a new user comes to the authorization request by redirect', async () => {
+test('5 rule 2, step 1: the app redirects a new user to the authorization endpoint', async () => {
   expect(await outcomeWith({})).toEqual(ASKS_TO_SIGN_IN);
 });
 
-test('5 rule 2, step 2: having authenticated and authorized, the user goes back with code and state', async () => {
+test('5 rule 2, step 2: after sign-in and consent, the user is redirected back with the code and state', async () => {
   const [browser, url] = [openBrowser(service), authorizationUrl()];
   const signIn = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
   expect(locationOf(signIn)).toBe(url);
@@ -153,7 +153,7 @@ test('5 rule 2, step 3: the app exchanges the code for tokens', async () => {
   expect(await listWith(access_token)).toMatchObject({ status: 200 });
 });
 
-test('5 rule 3: once its access token has expired, the app gets a new one by the refresh token', async () => {
+test('5 rule 3: after the access token has expired, the app gets a new one with the refresh token', async () => {
   const { access_token, refresh_token } = await service.newTokens();
   expect(await listWith(access_token)).toMatchObject({ status: 200 });
   fixture.clock.time += 900_000;
@@ -162,7 +162,7 @@ test('5 rule 3: once its access token has expired, the app gets a new one by the
   expect(await listWith(refreshed.access_token)).toMatchObject({ status: 200 });
 });
 
-test('5 rule 4: each token request needs the client secret and the grant; no response has the secret', async () => {
+test('5 rule 4: each token request needs the client secret and the grant; no response contains the secret', async () => {
   const client_secret = 'in-no-response';
   const custom = await fixture.start({ clientSecret: client_secret });
   const seen: Response[] = [];
@@ -190,7 +190,7 @@ test('5 rule 4: each token request needs the client secret and the grant; no res
   for (const { text, headers } of seen) expect(text + JSON.stringify(headers)).not.toContain(client_secret);
 });
 
-test('5 rule 5: API requests carry the access token as `Authorization: Bearer`, and in no other way', async () => {
+test('5 rule 5: API requests send the access token only as `Authorization: Bearer`', async () => {
   const { access_token } = await service.newTokens();
   const [id] = idsOf(await service.readPages('/workspaces', access_token));
   for (const path of ['', `/${id}`, `/${id}/rooms`, `/${id}/murals`]) {
@@ -202,7 +202,7 @@ test('5 rule 5: API requests carry the access token as `Authorization: Bearer`, 
   }
 });
 
-test('5 rule 7: redirect URLs and scopes are registered; a request must match', async () => {
+test('5 rule 7: a request must match the registered redirect URLs and scopes', async () => {
   const redirectUris = [CALLBACK, 'http://localhost:3000/other'];
   const custom = await fixture.start({ redirectUris, scopes: ['room:read'] });
   for (const redirect_uri of redirectUris) {

@@ -22,7 +22,7 @@ const url = authorizationUrl();
 
 const { service } = useLocalService({ redirectUris: [CALLBACK, WITH_QUERY] });
 
-/** The outcome of a request that is valid but for these parameters. */
+/** Resolves with the outcome of an otherwise valid request with these parameters. */
 const outcomeWith = (overrides: Record<string, string | undefined>) =>
   authorizationOutcome(service, authorizationUrl(overrides));
 
@@ -38,7 +38,7 @@ test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async ()
   }
 });
 
-test('4.1 browser redirect: works for a browser that an app of another site redirects there', async () => {
+test('4.1 browser redirect: works for a browser redirected by an app on another site', async () => {
   const crossSite = { referer: 'http://localhost:3000/', 'sec-fetch-site': 'cross-site' };
   const arrive = (cookie: string) =>
     request(service)
@@ -54,14 +54,14 @@ test('4.1 browser redirect: works for a browser that an app of another site redi
   expect((await arrive(sentAlong)).text).toContain('value="allow"');
 });
 
-test('4.1 client_id: required; that of the registered app', async () => {
+test('4.1 client_id: required; must match the registered app', async () => {
   expect(await outcomeWith({ client_id: 'demo-app' })).toEqual(ASKS_TO_SIGN_IN);
   for (const client_id of [undefined, '', 'other-app', 'Demo-App', 'demo-app ']) {
     expect(await outcomeWith({ client_id })).toEqual(SHOWS_ERROR);
   }
 });
 
-test('4.1 redirect_uri: required; equal to a registered URL', async () => {
+test('4.1 redirect_uri: required; must equal a registered URL', async () => {
   expect(await outcomeWith({ redirect_uri: CALLBACK })).toEqual(ASKS_TO_SIGN_IN);
   const others = ['/', '?a=b', '#part', '/../callback'].map((more) => CALLBACK + more);
   const foreign = ['https://evil.example/', CALLBACK.replace('http:', 'https:'), CALLBACK.toUpperCase()];
@@ -70,7 +70,7 @@ test('4.1 redirect_uri: required; equal to a registered URL', async () => {
   }
 });
 
-test('4.1 scope: required; case-sensitive scopes with spaces between', async () => {
+test('4.1 scope: required; case-sensitive scopes separated by spaces', async () => {
   for (const scope of ['room:read', 'room:write room:read']) {
     expect(await outcomeWith({ scope })).toEqual(ASKS_TO_SIGN_IN);
   }
@@ -82,7 +82,7 @@ test('4.1 scope: required; case-sensitive scopes with spaces between', async () 
   }
 });
 
-test('4.1 state: optional; returned unchanged, whatever it is', async () => {
+test('4.1 state: optional; any value is returned unchanged', async () => {
   const browser = openBrowser(service);
   for (const state of ['0', 'a b+c&d=e%20f#g?h/', '"><b>', 'ünïcödé ☂\n', 'x'.repeat(1_000)]) {
     const parameters = await signInAndAllow(browser, authorizationUrl({ state }));
@@ -91,7 +91,7 @@ test('4.1 state: optional; returned unchanged, whatever it is', async () => {
   expect((await signInAndAllow(browser, authorizationUrl({ state: undefined }))).has('code')).toBe(true);
 });
 
-test('4.1 response_type: required; `code` and nothing else', async () => {
+test('4.1 response_type: required; only `code`', async () => {
   expect(await outcomeWith({ response_type: 'code' })).toEqual(ASKS_TO_SIGN_IN);
   for (const response_type of [undefined, '']) {
     expect(await outcomeWith({ response_type })).toEqual(tellsApp('invalid_request'));
@@ -101,7 +101,7 @@ test('4.1 response_type: required; `code` and nothing else', async () => {
   }
 });
 
-test('4.1 authentication page: the user authenticates before the app gets anything', async () => {
+test('4.1 authentication page: the user authenticates before the app receives a code', async () => {
   const browser = openBrowser(service);
   const page = await browser.get(url);
   expect({ status: page.status, type: page.type }).toEqual({ status: 200, type: 'text/html' });
@@ -109,7 +109,7 @@ test('4.1 authentication page: the user authenticates before the app gets anythi
 
   const refused = await browser.submit(url, page, 'sign-in', { ...DEMO, password: 'wrong' });
   expect({ status: refused.status, location: refused.get('location') }).toEqual({ status: 401 });
-  // Consent without a sign-in leads back to the sign-in page.
+  // Consent without a sign-in redirects to the sign-in page.
   expect(locationOf(await browser.submit(url, page, 'allow'))).toBe(url);
   expect((await browser.get(url)).text).toContain('type="password"');
 
@@ -117,7 +117,7 @@ test('4.1 authentication page: the user authenticates before the app gets anythi
   expect((await browser.get(url)).text).not.toContain('type="password"');
 });
 
-test('4.1 redirect after consent: only after the user allowed it, to the `redirect_uri`, as query parameters', async () => {
+test('4.1 redirect after consent: only after consent, to the `redirect_uri`, with query parameters', async () => {
   const browser = openBrowser(service);
   const signedIn = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
   expect(locationOf(signedIn)).toBe(url);
@@ -148,7 +148,7 @@ test('4.1 callback, code: a code that can be exchanged for an access token', asy
   expect((await service.exchange(other)).status).toBe(200);
 });
 
-test('4.1 callback, state: the state of the request, or none', async () => {
+test('4.1 callback, state: the state of the request, if it had one', async () => {
   const browser = openBrowser(service);
   const namesWith = async (state: string | undefined) => {
     const parameters = await signInAndAllow(browser, authorizationUrl({ state }));

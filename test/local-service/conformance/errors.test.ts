@@ -27,7 +27,7 @@ const OTHER_APP = { client_id: 'other-app' };
 
 const { fixture, service } = useLocalService({ redirectUris: [CALLBACK, OTHER] });
 const atOther = useFixture(async () => fixture.start({ clientId: OTHER_APP.client_id }));
-/** A valid request, which tests change. */
+/** A valid request for tests to modify. */
 let valid: Record<string, string>;
 beforeAll(async () => {
   valid = refreshFields((await service.newTokens()).refresh_token);
@@ -59,14 +59,14 @@ test('7 invalid_request, missing parameter: a required parameter is missing', as
   }
 });
 
-test('7 invalid_request, unsupported value: a parameter has a value that none can have', async () => {
+test('7 invalid_request, unsupported value: a parameter has an unsupported value', async () => {
   for (const text of ['ünïcödé', 'two\nlines', 'nul\0']) {
     expect(await post({ ...valid, refresh_token: text })).toEqual(INVALID_REQUEST);
     expect(await post(codeFields(text))).toEqual(INVALID_REQUEST);
   }
 });
 
-test('7 invalid_request, malformed: the request is otherwise malformed', async () => {
+test('7 invalid_request, malformed: the request is malformed in another way', async () => {
   const form = new URLSearchParams(valid).toString();
   const bodies = [
     ...Object.entries(valid).map(([name, value]) => `${form}&${name}=${encodeURIComponent(value)}`),
@@ -80,19 +80,19 @@ test('7 invalid_request, malformed: the request is otherwise malformed', async (
   expect(outcomeOf(await tokenRequest().send(valid))).toEqual(INVALID_REQUEST);
 });
 
-/** Wrong values of fields; undefined leaves the field out. The row names the error. */
+/** Wrong field values by row. A field set to undefined is omitted. The row names the error. */
 const fieldRows: Readonly<Record<string, Readonly<Record<string, (string | undefined)[]>>>> = {
-  '7 invalid_client, unknown client: no such `client_id`': {
+  '7 invalid_client, unknown client: the `client_id` does not exist': {
     client_id: ['other-app', 'DEMO-APP', 'demo-appü'],
   },
-  '7 invalid_client, wrong secret: not the secret of this client': {
+  '7 invalid_client, wrong secret: the secret does not belong to this client': {
     client_secret: ['wrong', 'DEMO-SECRET', 'demo-secret ', 'demo-secretü'],
   },
-  '7 invalid_client, no authentication: id or secret is not included': {
+  '7 invalid_client, no authentication: the id or secret is missing': {
     client_id: [undefined, ''],
     client_secret: [undefined, ''],
   },
-  '7 unsupported_grant_type: a `grant_type` that is neither of the two': {
+  '7 unsupported_grant_type: the `grant_type` is neither of the two': {
     grant_type: ['password', 'client_credentials', 'urn:example:grant', 'Refresh_Token', 'é', 'constructor'],
   },
 };
@@ -109,7 +109,7 @@ test.each(Object.entries(fieldRows))('%s', async (row, wrong) => {
   }
 });
 
-test('7 invalid_client, unsupported method: the client authenticates in another way than by form fields', async () => {
+test('7 invalid_client, unsupported method: the client does not authenticate with form fields', async () => {
   const { client_id = '', client_secret = '', ...grant } = valid;
   for (const fields of [grant, valid]) {
     const basic = await service.postToken(fields).auth(client_id, client_secret);
@@ -137,7 +137,7 @@ test('7 invalid_grant, code invalid: the code was never issued', async () => {
   expect(await exchange(code)).toEqual(TOKENS);
 });
 
-test('7 invalid_grant, code already used: the code was exchanged before', async () => {
+test('7 invalid_grant, code already used: the code has already been exchanged', async () => {
   const code = await service.newCode();
   expect(await exchange(code)).toEqual(TOKENS);
   expect(await exchange(code)).toEqual(INVALID_GRANT);
@@ -152,14 +152,14 @@ test('7 invalid_grant, code expired: the code is too old', async () => {
   expect(await exchange(codes[1])).toEqual(INVALID_GRANT);
 });
 
-test('7 invalid_grant, code revoked: what the user allowed was revoked since', async () => {
+test('7 invalid_grant, code revoked: the grant of the user has been revoked', async () => {
   const code = await service.newCode();
   expect(await exchange(code)).toEqual(TOKENS);
-  expect(await exchange(code)).toEqual(INVALID_GRANT); // a replay revokes
+  expect(await exchange(code)).toEqual(INVALID_GRANT); // a replay revokes the grant
   expect(await exchange(code)).toEqual(INVALID_GRANT);
 });
 
-test('7 invalid_grant, redirect_uri: not the `redirect_uri` of the authorization request', async () => {
+test('7 invalid_grant, redirect_uri: differs from the `redirect_uri` of the authorization request', async () => {
   const code = await service.newCode({ redirect_uri: OTHER });
   for (const redirect_uri of [CALLBACK, `${OTHER}/`, 'https://evil.example/']) {
     expect(await exchange(code, { redirect_uri })).toEqual(INVALID_GRANT);
@@ -171,7 +171,7 @@ test('7 invalid_grant, code of another client: the code was issued to another ap
   const [ours, theirs] = [await service.newCode(), await atOther.newCode(OTHER_APP)];
   expect(await exchange(ours, OTHER_APP, atOther)).toEqual(INVALID_GRANT);
   expect(await exchange(theirs)).toEqual(INVALID_GRANT);
-  // Neither code counts as used.
+  // Neither code has been consumed.
   expect(await exchange(ours)).toEqual(TOKENS);
   expect(await exchange(theirs, OTHER_APP, atOther)).toEqual(TOKENS);
 });
@@ -184,7 +184,7 @@ test('7 invalid_grant, refresh token invalid: the refresh token was never issued
   expect(await refresh(refresh_token)).toEqual(NEW_TOKEN);
 });
 
-test('7 invalid_grant, refresh token already used: the refresh token was replaced by its use', async () => {
+test('7 invalid_grant, refresh token already used: the refresh token was replaced when it was used', async () => {
   const rotating = await fixture.start({ rotateRefresh: true });
   const { refresh_token } = await rotating.newTokens();
   const refreshed = tokensOf(await rotating.refresh(refresh_token));
@@ -206,7 +206,7 @@ test('7 invalid_grant, refresh token revoked: the grant behind the refresh token
   const code = await service.newCode();
   const { access_token, refresh_token } = tokensOf(await service.exchange(code));
   expect(await refresh(refresh_token)).toEqual(NEW_TOKEN);
-  // A second use of the code revokes all that came of it (RFC 6749 §4.1.2).
+  // A second use of the code revokes all tokens issued from it (RFC 6749 §4.1.2).
   await exchange(code);
   expect(await refresh(refresh_token)).toEqual(INVALID_GRANT);
   const response = await service.getApi('/workspaces', access_token);

@@ -24,7 +24,7 @@ const { fixture, service } = useLocalService();
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
 const EXPIRED = apiRefusal(401, 'TOKEN_EXPIRED');
 
-/** Expects new tokens of this service to live for so many seconds, and no longer. */
+/** Checks that new tokens of this service expire after exactly this many seconds. */
 async function expectLifetime(server: LocalService, seconds: number): Promise<void> {
   const { access_token, expires_in } = await server.newTokens();
   expect(expires_in).toBe(seconds);
@@ -34,7 +34,7 @@ async function expectLifetime(server: LocalService, seconds: number): Promise<vo
   expect(await listWith(access_token)).toEqual(EXPIRED);
 }
 
-test('3 expiry: each access token expires by its own time of issue', async () => {
+test('3 expiry: the lifetime of each access token starts when it is issued', async () => {
   const first = await service.newTokens();
   fixture.clock.time += 8 * MINUTE;
   const second = tokensOf(await service.refresh(first.refresh_token));
@@ -45,7 +45,7 @@ test('3 expiry: each access token expires by its own time of issue', async () =>
   expect(await listWith(second.access_token)).toEqual(EXPIRED);
 });
 
-test('4 base_url: every path is relative to the host, whichever it is', async () => {
+test('4 base_url: every path is relative to the host', async () => {
   for (const server of [service, await fixture.start()]) {
     const { access_token } = await server.newTokens();
     expect((await server.getApi('/workspaces', access_token)).status).toBe(200);
@@ -55,7 +55,7 @@ test('4 base_url: every path is relative to the host, whichever it is', async ()
   }
 });
 
-test('5 rule 6: the default lifetime is 15 minutes; `expires_in` tells the lifetime in seconds', async () => {
+test('5 rule 6: the default lifetime is 15 minutes; `expires_in` gives it in seconds', async () => {
   await expectLifetime(service, 15 * 60);
   for (const accessTokenSeconds of [1, 3_600]) {
     await expectLifetime(await fixture.start({ accessTokenSeconds }), accessTokenSeconds);
@@ -66,7 +66,7 @@ test('8 default access token lifetime: 15 minutes', async () => {
   await expectLifetime(service, 900);
 });
 
-test('8 default page size: one for each resource type, 100 or fewer', async () => {
+test('8 default page size: defined for each resource type, at most 100', async () => {
   const { access_token } = await service.newTokens();
   const pageSizeOf = async (path: string) =>
     ((await service.getApi(path, access_token)).body as ListPage).value.length;
@@ -74,7 +74,7 @@ test('8 default page size: one for each resource type, 100 or fewer', async () =
   const ids = idsOf(await service.readPages('/workspaces', access_token));
   for (const kind of ['rooms', 'murals']) {
     const sizes = await Promise.all(ids.map(async (id) => pageSizeOf(`/workspaces/${id}/${kind}`)));
-    expect(Math.max(...sizes)).toBe(50); // some have more items than that
+    expect(Math.max(...sizes)).toBe(50); // some lists are longer
   }
 });
 
@@ -88,7 +88,7 @@ test('8 page size parameter: `limit`, in the query', async () => {
   expect(await count('?limit=3')).toBe(3);
 });
 
-test('8 refresh token reuse: no cap on the number of uses', async () => {
+test('8 refresh token reuse: the number of uses is not limited', async () => {
   const { refresh_token } = await service.newTokens();
   const given = new Set<string>();
   for (let use = 1; use <= 100; use += 1) {
@@ -98,7 +98,7 @@ test('8 refresh token reuse: no cap on the number of uses', async () => {
   for (const accessToken of given) expect(await listWith(accessToken)).toMatchObject({ status: 200 });
 });
 
-test('9 version: everything is under `/api/public/v1/`, and under no other version', async () => {
+test('9 version: every path is under `/api/public/v1/`, and no other version exists', async () => {
   const { access_token, refresh_token } = await service.newTokens();
   const V1 = '/api/public/v1';
   const statusesUnder = async (prefix: string) => {

@@ -18,13 +18,13 @@ const list = (query: string, server = service) => server.getApi(`/workspaces?${q
 const workspacesPage = async (query: string) => (await list(query)).body as ListPage;
 const items = (count: number): unknown[] => Array.from({ length: count }, () => AN_ITEM);
 
-test('2 list value: `value` is an array of the page’s items, and always there', async () => {
+test('2 list value: `value` is an array of the items on the page, and is always present', async () => {
   expect(await workspacesPage('limit=3')).toEqual({ value: items(3), next: expect.any(String) });
   const empty = await fixture.start({ workspaces: 0 });
   expect(outcomeOf(await list('', empty))).toEqual(success({ value: [] }));
 });
 
-test('2 list next: `next` is an opaque string; it is absent from the last page', async () => {
+test('2 list next: `next` is an opaque string, absent from the last page', async () => {
   const { next = '' } = await workspacesPage('limit=100');
   expect(next).toMatch(/^.{20,}$/);
   const last = await workspacesPage(`limit=100&next=${encodeURIComponent(next)}`);
@@ -60,7 +60,7 @@ test('4.4 header: `Authorization: Bearer <ACCESS_TOKEN>`', async () => {
   expect(await send({ authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
 });
 
-test('4.4 limit: optional whole number: the most items on a page; the default is 100 or fewer', async () => {
+test('4.4 limit: optional integer, the maximum number of items on a page; the default is at most 100', async () => {
   for (const limit of [1, 7, 100])
     expect((await workspacesPage(`limit=${limit}`)).value).toEqual(items(limit));
   const four = await fixture.start({ workspaces: 4 });
@@ -71,7 +71,7 @@ test('4.4 limit: optional whole number: the most items on a page; the default is
   expect((await workspacesPage('')).value).toEqual(items(25));
 });
 
-test('4.4 next: optional; the token of the response before', async () => {
+test('4.4 next: optional; the cursor from the previous response', async () => {
   const first = await workspacesPage('limit=2');
   const second = await workspacesPage(`limit=2&next=${first.next}`);
   expect([...first.value, ...second.value]).toEqual((await workspacesPage('limit=4')).value);
@@ -86,7 +86,7 @@ test('4.4 response: the list envelope', async () => {
 const LIMIT = 10;
 const NEXT: unknown = expect.any(String);
 
-/** Each has more than two pages of 10, and all its items fit on one of 100. */
+/** Paths of lists that have more than two pages of 10 items and fit on one page of 100. */
 let lists: string[];
 const few = useFixture(async () => fixture.start({ workspaces: 40 }));
 beforeAll(async () => {
@@ -96,10 +96,10 @@ beforeAll(async () => {
 
 const get = (path: string) => few.getApi(path, token);
 const pageOf = async (path: string) => (await get(path)).body as ListPage;
-/** All items of a list, on one page. */
+/** Resolves with all items of a list on one page. */
 const wholeOf = async (path: string) => (await pageOf(`${path}?limit=100`)).value;
 
-test('4.5 rule 1: items are in `value`; a token is in `next` if and only if more remain', async () => {
+test('4.5 rule 1: items are in `value`; `next` holds a cursor if and only if more items remain', async () => {
   for (const path of lists) {
     const count = (await wholeOf(path)).length;
     expect(count).toBeGreaterThan(2 * LIMIT);
@@ -112,7 +112,7 @@ test('4.5 rule 1: items are in `value`; a token is in `next` if and only if more
   }
 });
 
-test('4.5 rule 2: the same request with `next` gives the page that follows', async () => {
+test('4.5 rule 2: the same request with `next` returns the following page', async () => {
   for (const path of lists) {
     const whole = await wholeOf(path);
     const { next = '' } = await pageOf(`${path}?limit=${LIMIT}`);
@@ -123,7 +123,7 @@ test('4.5 rule 2: the same request with `next` gives the page that follows', asy
   }
 });
 
-test('4.5 rule 3: `next` is absent from the last page, even one that is full or empty', async () => {
+test('4.5 rule 3: `next` is absent from the last page, even if that page is full or empty', async () => {
   for (const path of lists) {
     const whole = await wholeOf(path);
     expect(outcomeOf(await get(`${path}?limit=${whole.length}`))).toEqual(success({ value: whole }));
@@ -134,7 +134,7 @@ test('4.5 rule 3: `next` is absent from the last page, even one that is full or 
   expect(outcomeOf(await empty.getApi('/workspaces', token))).toEqual(success({ value: [] }));
 });
 
-test('4.5 rule 4: a `limit` of the first request must come again, the same, with each `next`', async () => {
+test('4.5 rule 4: each request with `next` must repeat the `limit` of the first request', async () => {
   for (const path of lists) {
     let next = (await pageOf(`${path}?limit=${LIMIT}`)).next ?? '';
     for (const page of [2, 3]) {
@@ -149,7 +149,7 @@ test('4.5 rule 4: a `limit` of the first request must come again, the same, with
   }
 });
 
-test('4.5 rule 5: the items in a workspace are paginated too', async () => {
+test('4.5 rule 5: the lists inside a workspace are also paginated', async () => {
   const [one, other] = idsOf([await pageOf('/workspaces')]);
   for (const kind of ['rooms', 'murals']) {
     const path = (id: string | undefined) => `/workspaces/${id}/${kind}`;

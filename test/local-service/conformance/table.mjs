@@ -5,7 +5,7 @@ import { toTable } from '../../../scripts/markdown-table.mjs';
 /** The document that holds the table. */
 export const DOCUMENT = fileURLToPath(new URL('../../../docs/local-service.md', import.meta.url));
 
-/** The rows and rules of the service’s interface, in its order: a line each section, `|` between its rows. */
+/** The rows and rules of the service interface, in its order. Each section has one entry, with its rows separated by `|`. */
 const SECTIONS = `
   1: user-scoped tokens
   2: list value | list next | code exchange, access_token | code exchange, expires_in |
@@ -35,7 +35,7 @@ const SECTIONS = `
   9: version
 `;
 
-/** The name of each row: its section and its words. The title of a test begins with the name of its row. */
+/** The name of each row: its section and its label. The title of a test begins with the name of its row. */
 export const ROWS = SECTIONS.trim()
   .split(/\n {2}(?=\d)/)
   .flatMap((line) => {
@@ -45,26 +45,26 @@ export const ROWS = SECTIONS.trim()
 
 const PLACE = /(?<=<!-- conformance -->\n).*(?=<!-- \/conformance -->)/s;
 
-/** The files of tests, by name, with their source. */
+/** Returns the test files with their source. */
 export function readFiles() {
   return readdirSync(new URL('.', import.meta.url))
     .filter((name) => name.endsWith('.test.ts') && name !== 'table.test.ts')
     .map((file) => ({ file, source: readFileSync(new URL(file, import.meta.url), 'utf8') }));
 }
 
-/** The test of each row: its title, alone or in a table of `test.each`, is the row’s name, a colon, and what it demands. */
+/** Finds the test for each row. Its title, also in a `test.each` table, is the row name, a colon and the requirement. */
 export function findTests() {
   return readFiles().flatMap(({ file, source }) =>
-    [...source.matchAll(/^(?:test\(| +)'(\d[^:']*): ([^']+)'/gm)].map(([, row = '', demand = '']) => ({
+    [...source.matchAll(/^(?:test\(| +)'(\d[^:']*): ([^']+)'/gm)].map(([, row = '', requirement = '']) => ({
       row,
-      demand,
+      requirement,
       file,
     })),
   );
 }
 
 /**
- * The document with the table of test files and the rows that each tests.
+ * Returns the document with the table of test files and the rows that each of them tests.
  * @param {string} document
  */
 export function withTable(document) {

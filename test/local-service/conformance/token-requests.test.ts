@@ -31,7 +31,7 @@ const brief = useFixture(async () => fixture.start({ accessTokenSeconds: 7 }));
 const post = async (fields: Fields) => outcomeOf(await service.postToken(fields));
 const statusWith = async (accessToken: string) => (await service.getApi('/workspaces', accessToken)).status;
 
-/** The token works for its seven seconds, and no longer. */
+/** Checks that the token works for exactly seven seconds. */
 async function expectSevenSeconds({ access_token, expires_in }: TokenResponse): Promise<void> {
   expect(expires_in).toBe(7);
   fixture.clock.time += 6_999;
@@ -40,36 +40,36 @@ async function expectSevenSeconds({ access_token, expires_in }: TokenResponse): 
   expect(await statusWith(access_token)).toBe(401);
 }
 
-test('2 code exchange, access_token: a string that API requests carry as their bearer token', async () => {
+test('2 code exchange, access_token: a string that API requests send as the bearer token', async () => {
   const { access_token } = await service.newTokens();
   expect(await statusWith(access_token)).toBe(200);
   expect(await statusWith(access_token.slice(1))).toBe(401);
 });
 
-test('2 code exchange, expires_in: a whole number: the seconds that the access token lives', async () => {
+test('2 code exchange, expires_in: an integer, the lifetime of the access token in seconds', async () => {
   await expectSevenSeconds(await brief.newTokens());
 });
 
-test('2 code exchange, refresh_token: a string that gets new access tokens', async () => {
+test('2 code exchange, refresh_token: a string for obtaining new access tokens', async () => {
   const { access_token, refresh_token } = await service.newTokens();
   expect(await post(refreshFields(refresh_token))).toEqual(NEW_TOKEN);
   expect(await post(refreshFields(access_token))).toEqual(INVALID_GRANT);
   expect(await statusWith(refresh_token)).toBe(401);
 });
 
-test('2 refresh, access_token: a new bearer token, not the one before', async () => {
+test('2 refresh, access_token: a new bearer token, different from the previous one', async () => {
   const tokens = await service.newTokens();
   const { access_token } = tokensOf(await service.refresh(tokens.refresh_token));
   expect(access_token).not.toBe(tokens.access_token);
   expect(await statusWith(access_token)).toBe(200);
 });
 
-test('2 refresh, expires_in: a whole number: the seconds that the new access token lives', async () => {
+test('2 refresh, expires_in: an integer, the lifetime of the new access token in seconds', async () => {
   const { refresh_token } = await brief.newTokens();
   await expectSevenSeconds(tokensOf(await brief.refresh(refresh_token)));
 });
 
-test('2 refresh, refresh_token: may be there; the client uses the last one that it got', async () => {
+test('2 refresh, refresh_token: optional; the client uses the latest one that it received', async () => {
   const rotating = await fixture.start({ rotateRefresh: true });
   const given: string[] = [(await service.newTokens()).refresh_token];
   for (const [server, expected] of [
@@ -89,7 +89,7 @@ test('2 refresh, refresh_token: may be there; the client uses the last one that 
 const newExchange = async () => codeFields(await service.newCode());
 const newRefresh = async () => refreshFields((await service.newTokens()).refresh_token);
 
-/** The fields of a valid request of this row's section, and the outcome that it has once. */
+/** Resolves with the fields of a valid request for the section of this row, and its expected outcome. */
 async function validFor(row: string) {
   return row.startsWith('4.2 ')
     ? { valid: await newExchange(), expected: TOKENS }
@@ -98,7 +98,7 @@ async function validFor(row: string) {
 
 test.each([
   '4.2 method and path: `POST /api/public/v1/authorization/oauth2/token`',
-  '4.3 method and path: `POST`, to the very path of 4.2',
+  '4.3 method and path: `POST`, to the same path as in 4.2',
 ])('%s', async (row) => {
   const { valid, expected } = await validFor(row);
   const query = new URLSearchParams(valid).toString();
@@ -130,27 +130,27 @@ test.each([
   expect(await send('application/x-www-form-urlencoded', form)).toEqual(expected);
 });
 
-/** Values that are refused, by their error; undefined leaves the field out. */
+/** Refused values, by their error. A field set to undefined is omitted. */
 type Refused = Partial<Record<TokenError, (string | undefined)[]>>;
 const CLIENT_IDS: Refused = { invalid_client: [undefined, '', 'other-app', 'Demo-App'] };
 const CLIENT_SECRETS: Refused = { invalid_client: [undefined, '', 'wrong', 'Demo-Secret'] };
 const UNKNOWN: Refused = { invalid_request: [undefined, ''], invalid_grant: ['another'] };
 
 const fieldRows: Readonly<Record<string, Refused>> = {
-  '4.2 client_id: required; that of the registered app': CLIENT_IDS,
-  '4.2 client_secret: required; that of the registered app': CLIENT_SECRETS,
-  '4.2 redirect_uri: required, as the authorization request always has one; identical to it': {
+  '4.2 client_id: required; must match the registered app': CLIENT_IDS,
+  '4.2 client_secret: required; must match the registered app': CLIENT_SECRETS,
+  '4.2 redirect_uri: required; must be identical to that of the authorization request': {
     invalid_request: [undefined],
     invalid_grant: [OTHER, `${CALLBACK}/`, `${CALLBACK}?`, CALLBACK.toUpperCase()],
   },
-  '4.2 code: required; the code of the callback': UNKNOWN,
+  '4.2 code: required; the code from the callback': UNKNOWN,
   '4.2 grant_type: required; `authorization_code`': {
     invalid_request: [undefined, 'refresh_token'], // the other grant needs a refresh_token
     unsupported_grant_type: ['Authorization_Code'],
   },
-  '4.3 client_id: required; that of the registered app': CLIENT_IDS,
-  '4.3 client_secret: required; that of the registered app': CLIENT_SECRETS,
-  '4.3 refresh_token: required; one that was issued before': UNKNOWN,
+  '4.3 client_id: required; must match the registered app': CLIENT_IDS,
+  '4.3 client_secret: required; must match the registered app': CLIENT_SECRETS,
+  '4.3 refresh_token: required; a token issued earlier': UNKNOWN,
   '4.3 grant_type: required; `refresh_token`': {
     invalid_request: [undefined, 'authorization_code'], // the other grant needs a code
     unsupported_grant_type: ['Refresh_Token'],

@@ -15,7 +15,7 @@ const active = async () =>
   ((await request(service).get('/_faults').expect(200)).body as { faults: unknown[] }).faults;
 
 describe('a program at /_faults', () => {
-  test('sets a fault with JSON and sees what is set', async () => {
+  test('can set a fault with JSON and list the active faults', async () => {
     const fault = { route: 'token', fault: 'status', status: 400 };
     const res = await post({ ...fault, body: { error: 'invalid_grant' }, calls: 3 }).expect(200);
     const shown = { ...fault, callsLeft: 3, body: '{"error":"invalid_grant"}' };
@@ -23,18 +23,18 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([shown]);
   });
 
-  test('sets a fault with a form', async () => {
+  test('can set a fault with a form', async () => {
     await post('route=rooms&fault=rate-limit&retryAfter=5&latencyMs=10&calls=').expect(200);
     expect(await active()).toEqual([{ route: 'rooms', fault: 'rate-limit', latencyMs: 10, retryAfter: 5 }]);
   });
 
-  test('replaces the fault of a route', async () => {
+  test('can replace the fault of a route', async () => {
     await post({ route: 'rooms', fault: 'cut', calls: 2 });
     await post({ route: 'rooms', fault: 'reset-after' });
     expect(await active()).toEqual([{ route: 'rooms', fault: 'reset-after' }]);
   });
 
-  test('clears the fault of a route, or all', async () => {
+  test('can clear the fault of one route or all faults', async () => {
     for (const route of ['rooms', 'murals', 'token', 'any']) await post({ route, fault: 'cut' });
     await post({ route: 'rooms', fault: 'none' }).expect(200);
     await request(service).delete('/_faults?route=murals').expect(200);
@@ -61,19 +61,19 @@ describe('a program at /_faults', () => {
     [[], /JSON object/],
     [{ route: 'token', fault: 'cut', calls: true }, /strings and numbers/],
   ];
-  test.each(refused)('learns what is wrong with %j', async (fields, problem) => {
+  test.each(refused)('gets an error that describes the problem in %j', async (fields, problem) => {
     const res = await post(fields);
     expect(res.status).toBe(400);
     expect(res.body).toEqual({ code: 'FAULT_INVALID', message: expect.stringMatching(problem), details: [] });
     expect(await active()).toEqual([]);
   });
 
-  test('learns of every problem at once', async () => {
+  test('gets an error that lists all problems at once', async () => {
     const res = await post({ route: 'x', fault: 'y', calls: 'z' });
     expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
   });
 
-  test('clears nothing with an unknown route or field, or with two routes', async () => {
+  test('cannot clear faults with an unknown route or field, or with two routes', async () => {
     await post({ route: 'rooms', fault: 'cut' });
     for (const query of ['route=users', 'rout=rooms', 'route=rooms&route=murals']) {
       await request(service).delete(`/_faults?${query}`).expect(400);
@@ -81,13 +81,13 @@ describe('a program at /_faults', () => {
     expect(await active()).toHaveLength(1);
   });
 
-  test('learns of a body that cannot be read', async () => {
+  test('gets an error for an unreadable body', async () => {
     expect((await request(service).post('/_faults').type('json').send('{"route":')).status).toBe(400);
     expect((await post({ route: 'any', fault: 'cut', body: 'x'.repeat(20_000) })).status).toBe(413);
     expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
   });
 
-  test('learns which methods /_faults takes', async () => {
+  test('gets the allowed methods in response to an unsupported one', async () => {
     const res = await request(service).put('/_faults').expect(405);
     expect(res.get('allow')).toBe('GET, HEAD, POST, DELETE');
   });
@@ -96,13 +96,13 @@ describe('a program at /_faults', () => {
 describe('a browser at /_faults', () => {
   const inBrowser = (sent: request.Test) => sent.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 
-  test('sees a form and that no fault is set', async () => {
+  test('gets a form and a note that no fault is set', async () => {
     const res = await inBrowser(request(service).get('/_faults')).expect(200);
     expect(res.type).toBe('text/html');
     expect(res.text).toContain('No faults are set');
   });
 
-  test('sets a fault and sees it, with the requests left and a button that clears it', async () => {
+  test('can set a fault, and sees it with the remaining requests and a button to clear it', async () => {
     const form = 'route=murals&fault=status&status=418&calls=1&latencyMs=&body=&contentType=&retryAfter=';
     const posted = await inBrowser(post(form)).expect(303);
     expect(posted.get('location')).toBe('/_faults#now');
@@ -112,7 +112,7 @@ describe('a browser at /_faults', () => {
     expect(text).toContain('aria-label="Clear: Murals of a workspace"');
   });
 
-  test('gets a refused form back with its fields and every problem', async () => {
+  test('gets a refused form back with its values and all problems', async () => {
     const res = await inBrowser(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(
       400,
     );
@@ -123,12 +123,12 @@ describe('a browser at /_faults', () => {
     expect(res.text).toContain('<option value="murals" selected>');
   });
 
-  test('may leave values in the fields of another fault', async () => {
+  test('may send values for fields of another fault', async () => {
     await inBrowser(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
     expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
   });
 
-  test('gets a button for each common fault, and every button works', async () => {
+  test('gets a working button for each common fault', async () => {
     const { text } = await inBrowser(request(service).get('/_faults'));
     const forms = text.split('<h2')[2]?.match(/<form[^]*?<\/form>/g) ?? [];
     expect(forms).toHaveLength(4);
@@ -141,11 +141,11 @@ describe('a browser at /_faults', () => {
     }
   });
 
-  test('may follow a link of another site', async () => {
+  test('may follow a link from another site', async () => {
     await inBrowser(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
   });
 
-  test('gets a link to the form on the front page if faults are on', async () => {
+  test('gets a link to the form on the front page only if faults are on', async () => {
     expect((await request(service).get('/')).text).toContain('href="/_faults"');
     expect((await request(await fixture.start()).get('/')).text).not.toContain('_faults');
   });
@@ -153,20 +153,20 @@ describe('a browser at /_faults', () => {
 
 describe('a request to /_faults', () => {
   test.each([
-    ['through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
-    ['through a proxy that says Forwarded', { forwarded: 'for=203.0.113.9' }],
-    ['under another host name (DNS rebinding)', { host: 'attacker.example' }],
-    ['from a page of another site', { 'sec-fetch-site': 'cross-site' }],
-    ['from a page of another port', { 'sec-fetch-site': 'same-site' }],
-    ['with the origin of another site', { origin: 'https://attacker.example' }],
-    ['with the origin null', { origin: 'null' }],
+    ['if it comes through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
+    ['if a proxy adds a Forwarded header', { forwarded: 'for=203.0.113.9' }],
+    ['if it uses another host name (DNS rebinding)', { host: 'attacker.example' }],
+    ['if a page from another site sends it', { 'sec-fetch-site': 'cross-site' }],
+    ['if a page from another port sends it', { 'sec-fetch-site': 'same-site' }],
+    ['if its origin is another site', { origin: 'https://attacker.example' }],
+    ['if its origin is null', { origin: 'null' }],
   ])('is refused %s', async (_name, headers: Record<string, string>) => {
     const res = await post({ route: 'any', fault: 'cut' }).set(headers);
     expect(res.status).toBe(403);
     expect(await active()).toEqual([]);
   });
 
-  test('is refused from another machine, whatever its method', async () => {
+  test('is refused from another machine with any method', async () => {
     const [listener] = service.listeners('request') as RequestListener[];
     const remote = createServer((req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' });
@@ -180,7 +180,7 @@ describe('a request to /_faults', () => {
     remote.close();
   });
 
-  test('is accepted from the page of this origin', async () => {
+  test('is accepted from a page of the same origin', async () => {
     const { port } = service.address() as { port: number };
     await post({ route: 'any', fault: 'cut' })
       .set({ host: `localhost:${port}`, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })
@@ -199,7 +199,7 @@ test('every fault in Redis has a time to live', async () => {
   for (const key of keys) expect(await fixture.redis.ttl(key)).toBeGreaterThan(80_000);
 });
 
-test('while Redis is down a request meets a 503 and no other fault', async () => {
+test('while Redis is down, a request gets a 503 and no other fault', async () => {
   await using own = await startServiceFixture();
   const withoutRedis = await own.start({ faults: true });
   await request(withoutRedis).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);

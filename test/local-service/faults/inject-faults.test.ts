@@ -22,7 +22,7 @@ import {
 
 const { fixture, service } = useLocalService({ faults: true });
 const second = useFixture(async () => fixture.start({ faults: true }));
-/** Valid in tests that revoke nothing. */
+/** An access token for tests that revoke nothing. */
 let token: string;
 beforeAll(async () => {
   token = (await service.newTokens()).access_token;
@@ -38,7 +38,7 @@ const list = async (accessToken = token, server = service) => server.getApi('/wo
 const outcomeOfList = async (accessToken: string) => outcomeOf(await list(accessToken));
 const REVOKED = apiRefusal(401, 'TOKEN_REVOKED');
 
-test('a status and a body replace the response for the given number of requests', async () => {
+test('a fault replaces the status and body for the given number of requests', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 503, body: { code: 'AWAY' }, calls: 2 });
   for (const server of [service, second]) {
     const res = await list(token, server);
@@ -48,7 +48,7 @@ test('a status and a body replace the response for the given number of requests'
   expect((await list()).status).toBe(200);
 });
 
-test('over two processes, exactly the given number of fifty requests at once meet a fault', async () => {
+test('with 50 concurrent requests over two processes, exactly the given number get the fault', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
   const responses = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => list(token, index % 2 ? service : second)),
@@ -56,14 +56,14 @@ test('over two processes, exactly the given number of fifty requests at once mee
   expect(responses.filter((res) => res.status === 500)).toHaveLength(20);
 });
 
-test('a fault without a number of requests stays until it is cleared', async () => {
+test('a fault without a number of requests stays active until it is cleared', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 500 });
   for (let count = 0; count < 5; count += 1) expect((await list()).status).toBe(500);
   await setFault({ route: 'workspaces', fault: 'none' });
   expect((await list()).status).toBe(200);
 });
 
-test('a body that is not JSON is text, unless a type is given', async () => {
+test('a body that is not JSON is sent as text unless a type is given', async () => {
   await setFault({ route: 'token', fault: 'status', status: 502, body: '<h1>Bad gateway</h1>', calls: 1 });
   expect((await service.postToken({})).type).toBe('text/plain');
   await setFault({ route: 'token', fault: 'status', status: 502, body: '<h1>', contentType: 'text/html' });
@@ -73,32 +73,32 @@ test('a body that is not JSON is text, unless a type is given', async () => {
 });
 
 test.each([
-  ['the usual response', { fault: 'latency' }, 200],
+  ['the normal response', { fault: 'latency' }, 200],
   ['the response of another fault', { fault: 'rate-limit' }, 429],
-])('latency delays %s', async (_name, fault, status) => {
+])('a latency fault delays %s', async (_name, fault, status) => {
   await setFault({ route: 'workspaces', latencyMs: 120, ...fault });
   const started = performance.now();
   expect((await list()).status).toBe(status);
   expect(performance.now() - started).toBeGreaterThan(118);
 });
 
-test('a request whose client disconnects during the latency does no work', async () => {
+test('a request is not processed if its client disconnects during the latency', async () => {
   const code = await service.newCode();
   await setFault({ route: 'token', fault: 'latency', latencyMs: 3_000, calls: 1 });
   const client = new AbortController();
   const body = new URLSearchParams(codeFields(code));
   const exchange = fetch(originOf(service) + TOKEN_PATH, { method: 'POST', body, signal: client.signal });
-  exchange.catch(() => {}); // asserted below
+  exchange.catch(() => {}); // checked below
   await eventually(async () => (await faultsLeft()) === 0);
   client.abort();
   await expect(exchange).rejects.toThrow('aborted');
-  // When this request has its response, the aborted one would have had its own.
+  // By the time this request gets its response, the aborted request would have been processed.
   await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 3_100, calls: 1 });
   await list();
   expect((await service.exchange(code)).status).toBe(200);
 });
 
-test('a 429 has Retry-After and the rate limit headers', async () => {
+test('a rate-limit fault sends 429 with Retry-After and the rate limit headers', async () => {
   await setFault({ route: 'workspaces', fault: 'rate-limit', retryAfter: 3 });
   const res = await list();
   expect(outcomeOf(res)).toEqual(apiRefusal(429, 'TOO_MANY_REQUESTS'));
@@ -108,8 +108,8 @@ test('a 429 has Retry-After and the rate limit headers', async () => {
 });
 
 test.each([
-  ['before the work leaves the code unused', 'reset-before', TOKENS],
-  ['after the work leaves the code used', 'reset-after', INVALID_GRANT],
+  ['before processing leaves the code unused', 'reset-before', TOKENS],
+  ['after processing consumes the code', 'reset-after', INVALID_GRANT],
 ])('a connection reset %s', async (_name, fault, outcome) => {
   const code = await service.newCode();
   await setFault({ route: 'token', fault, calls: 1 });
@@ -117,7 +117,7 @@ test.each([
   expect(outcomeOf(await service.exchange(code))).toEqual(outcome);
 });
 
-test('a response that is cut off has its headers and half its body', async () => {
+test('a cut fault sends the headers and half the body', async () => {
   const whole = Buffer.from((await list()).text);
   await setFault({ route: 'workspaces', fault: 'cut', calls: 1 });
   const headers = { authorization: `Bearer ${token}` };
@@ -127,7 +127,7 @@ test('a response that is cut off has its headers and half its body', async () =>
   const received: Uint8Array[] = [];
   await expect(collect(res, received)).rejects.toThrow(/terminated/);
   const half = Buffer.concat(received);
-  // The next token differs between two responses, but not in length, and stands at the end.
+  // The cursor at the end differs between the two responses, but has the same length.
   expect(half).toEqual(whole.subarray(0, half.length));
   expect(Math.abs(whole.length - 2 * half.length)).toBeLessThanOrEqual(1);
 });
@@ -137,7 +137,7 @@ async function collect(res: Response, chunks: Uint8Array[]): Promise<void> {
 }
 
 describe('revoked tokens', () => {
-  test('a revoked access token leaves its refresh token valid', async () => {
+  test('revoking an access token leaves its refresh token valid', async () => {
     const { access_token, refresh_token } = await service.newTokens();
     await setFault({ route: 'workspaces', fault: 'access-token-revoked', calls: 1 });
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
@@ -146,14 +146,14 @@ describe('revoked tokens', () => {
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
   });
 
-  test('a revoked grant ends its tokens for good', async () => {
+  test('revoking a grant invalidates its tokens permanently', async () => {
     const { access_token, refresh_token } = await service.newTokens();
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
     expect(outcomeOf(await service.refresh(refresh_token))).toEqual(INVALID_GRANT);
   });
 
-  test('a request with no token, or an unknown token or code, does not use up the fault', async () => {
+  test('a request without a known token or code does not consume the fault', async () => {
     const { access_token } = await service.newTokens();
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     expect(await outcomeOfList('unknown')).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
@@ -164,14 +164,14 @@ describe('revoked tokens', () => {
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
   });
 
-  test('the token endpoint revokes the grant of the refresh token', async () => {
+  test('a refresh can revoke the grant of its refresh token', async () => {
     const { access_token, refresh_token } = await service.newTokens();
     await setFault({ route: 'token', fault: 'grant-revoked', calls: 1 });
     expect(outcomeOf(await service.refresh(refresh_token))).toEqual(INVALID_GRANT);
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
   });
 
-  test('the token endpoint revokes the grant of the code', async () => {
+  test('an exchange can revoke the grant of its code', async () => {
     const code = await service.newCode();
     await setFault({ route: 'token', fault: 'grant-revoked', calls: 1 });
     for (const _ of ['fault', 'afterwards'])
@@ -179,10 +179,10 @@ describe('revoked tokens', () => {
   });
 });
 
-describe('expired next tokens', () => {
+describe('expired cursors', () => {
   const EXPIRED = apiRefusal(400, 'NEXT_TOKEN_EXPIRED');
 
-  test('one request with a next token fails as after an hour; the next request succeeds', async () => {
+  test('one request with a cursor fails as if an hour had passed, and the next request succeeds', async () => {
     const { next } = (await service.getApi('/workspaces?limit=10', token)).body as ListPage;
     await setFault({ route: 'workspaces', fault: 'next-expired', calls: 1 });
     await service.getApi('/workspaces?limit=10', token).expect(200);
@@ -191,7 +191,7 @@ describe('expired next tokens', () => {
     await service.getApi(`/workspaces?limit=10&next=${next}`, token).expect(200);
   });
 
-  test('an invalid next token is refused as invalid', async () => {
+  test('an invalid cursor is still refused as invalid', async () => {
     await setFault({ route: 'workspaces', fault: 'next-expired' });
     const res = await service.getApi('/workspaces?next=made-up', token);
     expect(outcomeOf(res)).toEqual(apiRefusal(400, 'PAGINATION_INVALID'));
@@ -199,8 +199,8 @@ describe('expired next tokens', () => {
   });
 });
 
-describe('a fault of any route leaves other requests alone', () => {
-  test('expired next tokens concern lists only', async () => {
+describe('a fault for any route does not affect unrelated requests', () => {
+  test('expired cursors affect only lists', async () => {
     const { value } = (await list()).body as ListPage;
     await setFault({ route: 'any', fault: 'next-expired', calls: 1 });
     await service.getApi(`/workspaces/${String(value[0]?.['id'])}?next=x`, token).expect(200);
@@ -208,7 +208,7 @@ describe('a fault of any route leaves other requests alone', () => {
     expect(await faultsLeft()).toBe(1);
   });
 
-  test('a revoked grant concerns API requests and token requests only', async () => {
+  test('a revoked grant affects only API requests and token requests', async () => {
     const { access_token } = await service.newTokens();
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     await request(service).get(authorizationUrl()).set('authorization', `Bearer ${access_token}`).expect(200);
@@ -217,7 +217,7 @@ describe('a fault of any route leaves other requests alone', () => {
   });
 });
 
-test('the fault of a route takes precedence over that of any route', async () => {
+test('a fault for one route takes precedence over a fault for any route', async () => {
   await setFault({ route: 'any', fault: 'status', status: 500 });
   await setFault({ route: 'workspaces', fault: 'status', status: 418, calls: 1 });
   expect((await list()).status).toBe(418);
@@ -225,14 +225,14 @@ test('the fault of a route takes precedence over that of any route', async () =>
   await request(service).get(authorizationUrl()).expect(500);
 });
 
-test('a path outside the interface meets no fault', async () => {
+test('a path outside the interface gets no fault', async () => {
   await setFault({ route: 'any', fault: 'reset-before' });
   await request(service).get('/healthz').expect(200);
   await request(service).get('/').expect(200);
   await request(service).get('/api/public/v1/nowhere').expect(404);
 });
 
-test('without LOCAL_SERVICE_FAULTS, faults in Redis do nothing and no client can set one', async () => {
+test('without LOCAL_SERVICE_FAULTS, faults in Redis have no effect and clients cannot set any', async () => {
   await setFault({ route: 'any', fault: 'status', status: 500 });
   const plain = await fixture.start();
   expect((await list(token, plain)).status).toBe(200);
@@ -240,7 +240,7 @@ test('without LOCAL_SERVICE_FAULTS, faults in Redis do nothing and no client can
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
 });
 
-test('a request whose body is too large meets faults, and is refused as usual where a fault reads the body', async () => {
+test('an oversized request gets faults, and is refused as usual if the fault reads the body', async () => {
   const large = refreshFields('x', { filler: 'x'.repeat(20_000) });
   await setFault({ route: 'token', fault: 'status', status: 503, calls: 1 });
   expect((await service.postToken(large)).status).toBe(503);
@@ -248,7 +248,7 @@ test('a request whose body is too large meets faults, and is refused as usual wh
   expect(outcomeOf(await service.postToken(large))).toEqual(INVALID_REQUEST);
 });
 
-test('a fault reaches the compatibility mode’s paths, too', async () => {
+test('a fault also applies to the paths of compatibility mode', async () => {
   const compat = await fixture.start({ faults: true, compat: true });
   await setFault({ route: 'token', fault: 'status', status: 500, calls: 1 });
   await request(compat).post('/api/public/v1/authorization/oauth2/refresh').expect(500);

@@ -14,7 +14,7 @@ test('no two of 5,000 workspaces have the same name or id', () => {
   expect(new Set(many.map(({ id }) => id)).size).toBe(5_000);
 });
 
-test('names come in many scripts', () => {
+test('names use many scripts', () => {
   const names = demo.map(({ name }) => name).join();
   const scripts = 'Latin Greek Cyrillic Arabic Hebrew Han Katakana Hiragana Hangul Devanagari Thai'.split(
     ' ',
@@ -23,7 +23,7 @@ test('names come in many scripts', () => {
   expect(names).toMatch(/\p{Extended_Pictographic}/u);
 });
 
-test('every field has the shape of the public service', () => {
+test('every field has the same shape as in the public service', () => {
   for (const workspace of demo) {
     expect(workspace).toMatchObject({
       id: expect.stringMatching(/^workspace\d+$/),
@@ -65,11 +65,11 @@ test('every mural is in a room of its workspace', () => {
 test.each([
   ['rooms', roomsIn],
   ['murals', muralsIn],
-] as const)('workspaces differ in their number of %s', (_kind, listOf) => {
+] as const)('workspaces have different numbers of %s', (_kind, listOf) => {
   expect(new Set(demo.slice(0, 8).map((workspace) => listOf(workspace).count)).size).toBeGreaterThan(3);
 });
 
-test('items are created before they are changed, over several years and not in the future', () => {
+test('items are created before they are updated, over several years and never in the future', () => {
   for (const item of [...rooms, ...murals]) expect(item.updatedOn).toBeGreaterThanOrEqual(item.createdOn);
   const years = new Set(demo.map(({ createdOn }) => new Date(createdOn).getUTCFullYear()));
   expect(years.size).toBeGreaterThanOrEqual(6);
@@ -77,7 +77,7 @@ test('items are created before they are changed, over several years and not in t
   expect(newest).toBeLessThan(Date.UTC(2026, 0));
 });
 
-test('the account guest has nine other workspaces', () => {
+test('the account "guest" has nine workspaces of its own', () => {
   const guest = all(createSeedWorkspaces(137).listOf('guest'));
   expect(guest).toHaveLength(9);
   const known = new Set(demo.map(({ id }) => id));
