@@ -53,7 +53,7 @@ export const GATEWAY_PROBLEMS = {
   bad_request_target: {
     status: 400,
     title: 'This address is malformed',
-    detail: 'It may be cut off or mistyped. Check it and try again. Nothing has changed.',
+    detail: 'It may be incomplete or mistyped. Check it and try again.',
   },
   path_not_allowed: {
     status: 404,
@@ -83,7 +83,7 @@ export const GATEWAY_PROBLEMS = {
   session_store_unavailable: {
     status: 503,
     title: 'Cloakroom is briefly unavailable',
-    detail: 'Nothing is lost, and all users stay signed in. Try again in a moment.',
+    detail: 'Anyone who is signed in stays signed in. Try again in a moment.',
     retryAfterSeconds: 2,
   },
 
@@ -91,7 +91,7 @@ export const GATEWAY_PROBLEMS = {
   token_endpoint_unavailable: {
     status: 503,
     title: 'Your access to the service can’t be refreshed right now',
-    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
+    detail: 'You are still signed in. Try again in a moment.',
     retryAfterSeconds: 2,
   },
   service_unreachable: {
@@ -146,7 +146,7 @@ export const PROBLEMS = {
   too_many_sign_ins: {
     status: 429,
     title: 'Too many sign-in attempts',
-    detail: 'Wait a few minutes, then try again. People who are signed in stay signed in.',
+    detail: 'Wait a few minutes, then try again. Anyone who is signed in stays signed in.',
   },
   access_denied: {
     status: 403,
