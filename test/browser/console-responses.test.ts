@@ -67,7 +67,7 @@ describe('a response', () => {
       at.e2e.testApp.intercept = () => false;
     });
     await send(page);
-    expect(await sentencesOf(page)).toMatch(/refused the access token with 401.*repeated the request once/);
+    expect(await sentencesOf(page)).toMatch(/rejected the access token with 401.*repeated the request once/);
     expect(watched.complaints).toEqual([]);
   });
 
