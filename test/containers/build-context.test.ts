@@ -25,7 +25,7 @@ const UNWANTED = [
   'test/a.ts',
 ];
 
-test('a build gets the files of the project’s folder that it needs, and no secret', async () => {
+test('a build receives only the project files that it needs, and no secrets', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-context-'));
   try {
     for (const path of [...WANTED, ...UNWANTED]) {

@@ -20,7 +20,7 @@ interface HostConfig {
 
 const testApp = useFixture(async () => startComposition());
 
-// On a fresh clone, without a .env.
+// Tests the state of a fresh clone without a .env.
 describe('docker compose --profile demo up', () => {
   test('lets the demo account sign in', async () => {
     const { browser, page } = await signInAt(testApp.url);
@@ -32,36 +32,36 @@ describe('docker compose --profile demo up', () => {
   test('loses no session when Redis restarts', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['restart', testApp.container('redis')]);
-    // The local service has lost its Redis, too, and may need longer than the app.
+    // The local service has also lost Redis and may need longer than the app.
     const statuses = new Set<number>();
     await eventually(async () => {
       const { status } = await browser.fetch(`${testApp.url}/workspaces`);
       statuses.add(status);
       return status === 200;
     }, 60_000);
-    expect([...statuses].filter((status) => status < 500)).toEqual([200]); // signed out, it would be a redirect
+    expect([...statuses].filter((status) => status < 500)).toEqual([200]); // without a session, the status would be a redirect
   });
 
-  test('keeps sessions and secrets over compose down and up', async () => {
+  test('keeps sessions and secrets across compose down and up', async () => {
     const { browser } = await signInAt(testApp.url);
     await testApp.compose(['down']);
     await testApp.compose(['up', '--detach', '--no-build', '--wait']);
     expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
   });
 
-  test('serves sessions again once the app’s container has restarted', async () => {
+  test('serves sessions again once the app container has restarted', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['stop', testApp.container('app')]);
-    // Docker tries to restart the relay in less time, and gives up because the app's network is down.
+    // By then, Docker has tried to restart the relay and failed, because the network of the app is down.
     await delay(1_500);
     await docker(['start', testApp.container('app')]);
-    // The relay to the local service has to follow the app into its new network.
+    // The relay to the local service has to join the new network of the app.
     const list = async () => (await browser.fetch(`${testApp.url}/workspaces`)).status;
     await eventually(async () => (await list().catch(() => 0)) === 200, 60_000);
     expect(await list()).toBe(200);
   });
 
-  test('publishes the app and the local service on this machine only, and Redis nowhere', async () => {
+  test('publishes the app and the local service only on this machine, and does not publish Redis', async () => {
     const published = await Promise.all(
       SERVICES.map(async (service) => {
         type Ports = Record<string, { readonly HostIp: string }[] | null> | null;
@@ -73,7 +73,7 @@ describe('docker compose --profile demo up', () => {
     expect(published.flat()).toEqual(['app 127.0.0.1', 'local-service 127.0.0.1']);
   });
 
-  test('limits rights, memory, processes and logs of each container', async () => {
+  test('limits the privileges, memory, processes and logs of each container', async () => {
     for (const service of SERVICES.filter((each) => each !== 'secrets')) {
       const host = await inspect<HostConfig>(testApp.container(service), '.HostConfig');
       expect({ service, ...host }).toMatchObject({
@@ -89,7 +89,7 @@ describe('docker compose --profile demo up', () => {
     }
   });
 
-  test('shows no secret in docker inspect and in logs', async () => {
+  test('shows no secrets in docker inspect or in logs', async () => {
     await signInAt(testApp.url);
     const secrets = await readSecrets();
     expect(secrets.map(({ length }) => length)).toEqual([43, 43]);
@@ -100,7 +100,7 @@ describe('docker compose --profile demo up', () => {
     for (const secret of secrets) expect(logs + inspected).not.toContain(secret);
   });
 
-  test('gives Redis no secret of the app, and refuses clients without a password', async () => {
+  test('gives Redis no secrets of the app, and refuses clients without a password', async () => {
     const redisCli = async (...args: string[]) => execIn('redis', 'redis-cli', ...args);
     const asHealth = ['--user', 'health', '--pass', 'none'];
     expect(await redisCli('ping')).toMatch(/^NOAUTH/);
@@ -109,7 +109,7 @@ describe('docker compose --profile demo up', () => {
     await expect(execIn('redis', 'cat', '/secrets/session-keys')).rejects.toThrow('Permission denied');
   });
 
-  test('keeps the app’s secrets and keys from the local service', async () => {
+  test('gives the local service no access to the secrets and keys of the app', async () => {
     const names = (await execIn('local-service', 'ls', '/secrets')).split('\n');
     expect(names).toEqual(expect.arrayContaining(['client-secret', 'redis-url', 'session-keys']));
     const readable = await Promise.all(
@@ -120,20 +120,20 @@ describe('docker compose --profile demo up', () => {
         ),
       ),
     );
-    // The URL is its own, and the ACL file holds only hashes of passwords.
+    // The URL belongs to the local service, and the ACL file holds only password hashes.
     expect(readable.flat()).toEqual(['local-service-redis-url', 'users.acl']);
     const reply = await redisReply('local-service', 'local-service-redis-url', `get('cloakroom:session:a')`);
     expect(reply).toMatch(/^NOPERM/);
   });
 
-  test('lets Redis append to a file and evict nothing', async () => {
+  test('runs Redis with an append-only file and without eviction', async () => {
     const info = await redisReply('app', 'redis-url', 'info()');
     expect(info).toMatch(/^aof_enabled:1\r?$/m);
     expect(info).toMatch(/^maxmemory_policy:noeviction\r?$/m);
     expect(info).toMatch(/^maxmemory:[1-9]\d*\r?$/m);
   });
 
-  test('reloads session keys while it runs, and keeps the sessions', async () => {
+  test('reloads session keys at runtime and keeps the sessions', async () => {
     const { browser } = await signInAt(testApp.url);
     const [before = ''] = await readSecrets();
     const next = randomBytes(32).toString('base64url');
@@ -160,13 +160,13 @@ async function execIn(service: string, ...command: string[]): Promise<string> {
   return testApp.compose(['exec', '-T', service, ...command]);
 }
 
-/** The session key and the password for Redis, which only the app can read. */
+/** Resolves with the session key and the Redis password, which only the app can read. */
 async function readSecrets(): Promise<string[]> {
   const read = async (name: string) => execIn('app', 'cat', `/secrets/${name}`);
   return [await read('session-keys'), new URL(await read('redis-url')).password];
 }
 
-/** Sends a command to Redis from a container, with the URL in one of its secrets; gives the reply or the message of the error. */
+/** Sends a command to Redis from a container with the URL in one of its secrets. Resolves with the reply or the error message. */
 async function redisReply(service: string, secret: string, command: string): Promise<string> {
   const script = `
     import { readFileSync } from 'node:fs';

@@ -23,7 +23,7 @@ interface File {
   readonly mode: number;
 }
 
-describe('The image', () => {
+describe('the image', () => {
   let config: ImageConfig;
   let files: File[];
 
@@ -33,7 +33,7 @@ describe('The image', () => {
     files = JSON.parse(await docker(list)) as File[];
   });
 
-  test('runs Node under an init, as a user that Kubernetes can tell from root, and no shell', () => {
+  test('runs Node under an init process as a numeric non-root user, and never uses a shell', () => {
     expect(config).toMatchObject({
       User: '1000:1000',
       StopSignal: 'SIGTERM',
@@ -44,7 +44,7 @@ describe('The image', () => {
     expect(JSON.stringify(config)).not.toMatch(/CMD-SHELL|"(?:\/bin\/)?sh"/);
   });
 
-  test('has labels with its title, revision, version and base', () => {
+  test('has labels with its title, revision, version and base image', () => {
     const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`];
     expect(label('title')).toBe('Cloakroom');
     expect(label('revision')).toBe('of-the-test');
@@ -52,7 +52,7 @@ describe('The image', () => {
     expect(label('base.name')).toMatch(/^docker\.io\/library\/debian:/);
   });
 
-  test('holds the app, and nothing that only its build needs', () => {
+  test('contains the app and nothing that only the build needs', () => {
     const names = (folder: string) => {
       const inside = files.filter(({ path }) => path.startsWith(`${folder}/`));
       const first = inside.map(({ path }) => path.slice(folder.length + 1).split('/', 1)[0] ?? '');
@@ -67,45 +67,45 @@ describe('The image', () => {
     expect(names('/usr/local/lib')).toEqual([]);
   });
 
-  test('has no file that the app could change, and none with a secret’s name', () => {
+  test('has no file that the app can change or that looks like a secret', () => {
     const own = files.filter(({ path }) => path.startsWith('/app/') || path.startsWith('/usr/local/'));
     expect(own.length).toBeGreaterThan(100);
     expect(own.filter(({ owner, mode }) => owner !== 0 || (mode & 0o022) !== 0)).toEqual([]);
-    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // the app can read each
+    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // the app can read all of them
     const ofPackages = (path: string) => path.startsWith('/app/node_modules/');
     expect(own.filter(({ path }) => !ofPackages(path) && /\/\.|\.(?:pem|key)$/.test(path))).toEqual([]);
   });
 
-  test('names the missing variables and exits without a configuration', async () => {
+  test('reports the missing variables and exits if it has no configuration', async () => {
     const { code, output } = await tryDocker(['run', '--rm', '--network', 'none', IMAGE]);
     expect(code).toBe(1);
     expect(output).toContain('SESSION_KEYS is required');
-    expect(output).not.toContain('    at '); // no stack
+    expect(output).not.toContain('    at '); // no stack trace
   });
 });
 
-/** The status of its HEALTHCHECK. */
+/** Resolves with the HEALTHCHECK status of a container. */
 const healthOf = async (container: { readonly name: string }) =>
   inspect<string>(container.name, '.State.Health.Status');
 
-describe('A container without rights and network', () => {
+describe('a container without privileges and network', () => {
   const container = useFixture(async () =>
     startContainer([...HARDENED, '--network', 'none', ...MINIMAL_ENV]),
   );
   beforeAll(async () => eventually(async () => (await healthOf(container)) === 'healthy', 60_000));
 
-  test('logs which build it is', async () => {
+  test('logs its version and revision', async () => {
     const log = await docker(['logs', container.name]);
     const line = log.split('\n').find((each) => each.includes('"msg":"listening"')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({ version: packageVersion, revision: 'of-the-test' });
   });
 
-  test('is healthy while Redis and the service can’t be reached', async () => {
+  test('is healthy while Redis and the service are unreachable', async () => {
     const script = `fetch('http://127.0.0.1:3000/readyz').then(async (response) => console.log(response.status, await response.text()))`;
     expect(await container.evaluate(script)).toBe('503 {"status":"not ready","missing":["redis"]}');
   });
 
-  test('runs without root, capabilities and new privileges', async () => {
+  test('runs without root, capabilities or new privileges', async () => {
     const status = await container.evaluate(
       `console.log(require('node:fs').readFileSync('/proc/1/status', 'utf8'))`,
     );
@@ -139,7 +139,7 @@ test('a container whose app no longer responds becomes unhealthy', async () => {
   const often = ['--health-interval', '1s', '--health-retries', '1', '--health-start-period', '0s'];
   await using container = await startContainer(['--network', 'none', ...often, ...MINIMAL_ENV]);
   await eventually(async () => (await healthOf(container)) === 'healthy', 60_000);
-  // tini keeps running; only the app stops.
+  // Stop only the app. tini keeps running.
   await container.evaluate(`process.kill(${APP_PROCESS}, 'SIGSTOP')`);
   await eventually(async () => (await healthOf(container)) === 'unhealthy', 60_000);
   expect(await healthOf(container)).toBe('unhealthy');
@@ -149,10 +149,10 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** JavaScript for the process id of the app, the only child of tini. */
+/** A JavaScript expression for the process id of the app, which is the only child of tini. */
 const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
 
-/** Prints all files below the two folders that the Dockerfile fills. */
+/** A script that prints all files below the two folders that the Dockerfile fills. */
 const LIST_FILES = `
   const { readdirSync, lstatSync } = require('node:fs');
   const files = ['/app', '/usr/local'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => folder + '/' + name));

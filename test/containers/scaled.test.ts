@@ -8,7 +8,7 @@ import { useFixture } from '../support/fixtures.ts';
 
 const SERVICE = 'http://service.localhost';
 
-/** Takes every name that ends in .localhost for this machine, as browsers do (RFC 6761 §6.3) and not every resolver does. */
+/** Resolves all names under .localhost to this machine, like browsers (RFC 6761 §6.3) but unlike some resolvers. */
 class LocalBrowser extends Browser {
   override async fetch(url: string | URL, init?: RequestInit): Promise<Page> {
     const at = new URL(url);
@@ -21,12 +21,12 @@ const testApp = useFixture(async () =>
   startComposition({
     files: ['deploy/compose.scaled.yml'],
     serviceUrl: SERVICE,
-    // Each request refreshes the token, except those within the same second.
+    // Each request refreshes the token, except requests within the same second.
     env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
   }),
 );
 
-describe('Three app containers behind a load balancer', () => {
+describe('three app containers behind a load balancer', () => {
   test('serve a session in turn', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     for (const _ of [1, 2, 3, 4, 5, 6])
@@ -51,7 +51,7 @@ describe('Three app containers behind a load balancer', () => {
     expect(await testApp.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
   });
 
-  test('fail no request and refresh tokens while one of them is stopped and started', async () => {
+  test('serve all requests and refresh tokens while one of them is stopped and started', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     const statuses: number[] = [];
     const over = new AbortController();
@@ -63,7 +63,7 @@ describe('Three app containers behind a load balancer', () => {
     })();
     await docker(['stop', testApp.container('app', 2)]);
     const untilNext60 = async () => {
-      const enough = statuses.length + 60; // about three seconds, longer than a token is valid
+      const enough = statuses.length + 60; // about 3 s, longer than the lifetime of a token
       while (statuses.length < enough) await delay(20);
     };
     const before = await countTokenRequests();

@@ -4,7 +4,7 @@ import { errorsIn } from '../../audit/support/own-log.mjs';
 import { judgeLog } from '../../audit/support/wapiti-log.mjs';
 import { createLog, type Logger } from '../../src/observability/logger.ts';
 
-/** The errors that the audit finds in a log of Cloakroom. */
+/** Returns the errors that the audit finds in a log of Cloakroom. */
 function errorsOf(write: (log: Logger) => void): string[] {
   let text = '';
   write(createLog('debug', { write: (line) => void (text += line) }));
@@ -16,7 +16,7 @@ test.each([
   ['fatal', 1],
   ['warn', 0],
   ['debug', 0],
-] as const)('of a line at level %s the audit reports %i', (level, count) => {
+] as const)('a log line at level %s gives %i audit findings', (level, count) => {
   const errors = errorsOf((log) => {
     log.info('request');
     log[level]('something broke');
@@ -25,7 +25,7 @@ test.each([
   expect(errors).toEqual(Array.from({ length: count }, () => expect.stringContaining('something broke')));
 });
 
-test('the audit reports an empty log', () => {
+test('the audit reports a log without lines', () => {
   expect(errorsIn('')).toEqual(['nothing was logged at all']);
 });
 
@@ -33,26 +33,26 @@ test('the audit reports a line that is not JSON, except an unfinished last one',
   expect(errorsIn('node: out of memory\n{"level":"info","ms')).toEqual(['node: out of memory']);
 });
 
-/** The findings in this result of http-observatory. */
+/** Returns the findings in this http-observatory result. */
 function findingsOf({ grade = 'A+', pass = true, status = 200 }): readonly string[] {
   const scan = { grade, score: 100, testsPassed: 1, testsQuantity: 1 };
   const tests = { 'a-test': { pass, result: 'what it saw' } };
   return judge(`words before\n${JSON.stringify({ scan, tests, status })}\n`).findings;
 }
 
-test('a page that passes every test of http-observatory with an A+ has no finding', () => {
+test('a page that passes all http-observatory tests with an A+ has no finding', () => {
   expect(findingsOf({})).toEqual([]);
 });
 
 test.each([
-  ['a page that redirects, as pages do without a session', { status: 303 }, 'status 303'],
-  ['a grade below A+, though every test was passed', { grade: 'A' }, 'its grade is A'],
-  ['a test that was not passed, though the grade is A+', { pass: false }, 'a-test: what it saw'],
-])('%s is a finding of http-observatory', (_what, result, finding) => {
+  ['a redirect, which pages send without a session,', { status: 303 }, 'status 303'],
+  ['a grade below A+ with all tests passed', { grade: 'A' }, 'its grade is A'],
+  ['a failed test with the grade A+', { pass: false }, 'a-test: what it saw'],
+])('%s in the http-observatory result is a finding', (_what, result, finding) => {
   expect(findingsOf(result)).toEqual([expect.stringContaining(finding)]);
 });
 
-test('an output of http-observatory without a result is a failure', () => {
+test('http-observatory output without a result counts as a failure', () => {
   expect(judge('it broke')).toEqual({ result: 'failed', findings: ['it broke'] });
 });
 
@@ -60,20 +60,20 @@ const COMPLETE =
   '[*] Wapiti found 12 URLs and forms during the scan\n[*] Launching module sql\n[*] Launching module xss\n';
 const resultOf = (text: string) => judgeLog(text, ['sql', 'xss'], 12);
 
-test('a complete scan of wapiti has no finding', () => {
+test('a complete wapiti scan has no finding', () => {
   expect(resultOf(COMPLETE)).toEqual({ bounds: [], findings: [] });
 });
 
-test('the result of wapiti lists the parts that ran out of time', () => {
+test('the result lists the parts of the wapiti scan that ran out of time', () => {
   const text = `Max scan time was reached, stopping.\n${COMPLETE}Max attack time was reached for module sql, stopping.\n`;
   expect(resultOf(text)).toEqual({ bounds: ['finding addresses', 'sql'], findings: [] });
 });
 
 test.each([
-  ['found too little', COMPLETE.replace('12', '11'), 'it found 11 addresses'],
-  ['left a module out', COMPLETE.replace('module xss', 'module'), 'it did not start xss'],
-  ['got no responses', `${COMPLETE}3 requests were skipped due to network issues\n`, '3 of its requests'],
+  ['finds too few addresses', COMPLETE.replace('12', '11'), 'it found 11 addresses'],
+  ['omits a module', COMPLETE.replace('module xss', 'module'), 'it did not start xss'],
+  ['gets no responses', `${COMPLETE}3 requests were skipped due to network issues\n`, '3 of its requests'],
   ['can’t find a module', `${COMPLETE}[!] Unable to find a module named x\n`, '[!] Unable to find'],
-])('wapiti that %s is a finding', (_what, text, finding) => {
+])('a wapiti scan that %s is a finding', (_what, text, finding) => {
   expect(resultOf(text).findings).toEqual([expect.stringContaining(finding)]);
 });

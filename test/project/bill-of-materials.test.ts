@@ -7,16 +7,16 @@ const packages = readLock();
 const bill = toBillOfMaterials(packages);
 const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 
-test('the bill of materials lists each production package once, and no other package', () => {
+test('the bill of materials lists each production package once and no other packages', () => {
   const production = productionPaths(packages).map((path) => `${nameOf(path)}@${packages[path]?.version}`);
   expect(listed.toSorted()).toEqual([...new Set(production)].toSorted());
-  // npm sbom leaves out packages that development needs as well.
+  // npm sbom omits packages that development needs as well.
   expect(listed).toEqual(
     expect.arrayContaining([expect.stringMatching(/^zod@/), expect.stringMatching(/^qs@/)]),
   );
 });
 
-test('each package in the bill has its hash and licence', () => {
+test('each package in the bill of materials has a hash and a licence', () => {
   for (const component of bill.components) {
     expect(component).toMatchObject({
       hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[\da-f]{128}$/) }],
@@ -25,7 +25,7 @@ test('each package in the bill has its hash and licence', () => {
   }
 });
 
-test('the bill lists the dependencies of each package, and contains all of them', () => {
+test('the bill of materials lists and contains the dependencies of each package', () => {
   const known = new Set([bill.metadata.component, ...bill.components].map((one) => one['bom-ref']));
   expect(new Set(bill.dependencies.map(({ ref }) => ref))).toEqual(known);
   const needed = bill.dependencies.flatMap(({ dependsOn }) => dependsOn);
@@ -34,7 +34,7 @@ test('the bill lists the dependencies of each package, and contains all of them'
   expect(express?.dependsOn).toContainEqual(expect.stringMatching(/^pkg:npm\/router@/));
 });
 
-test('a package in two versions is listed twice', () => {
+test('a package with two installed versions is listed twice', () => {
   const two = {
     '': { name: 'project', version: '1.0.0', dependencies: { a: '1.0.0', b: '1.0.0' } },
     'node_modules/a': { version: '1.0.0', dependencies: { b: '2.0.0' } },
@@ -55,7 +55,7 @@ test('a package in two versions is listed twice', () => {
   ]);
 });
 
-test('npm run sbom prints the bill, and the same each time', () => {
+test('npm run sbom prints the same bill of materials each time', () => {
   const print = () => spawnSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' });
   const [first, second] = [print(), print()];
   expect(first).toMatchObject({ status: 0, stderr: '' });

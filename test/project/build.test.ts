@@ -5,7 +5,7 @@ import { createCompilableProject } from './small-project.ts';
 
 const MAIN = { 'src/main.ts': 'console.log(1);\n' };
 
-test('a build runs again only after a change', async () => {
+test('a build runs only after a change', async () => {
   await using project = await createCompilableProject(MAIN);
   expect((await project.run('build.mjs')).stderr).toContain('Building');
   expect((await project.run('build.mjs')).stderr).toBe('');
@@ -21,7 +21,7 @@ test('a build removes the output of deleted files', async () => {
   expect(existsSync(join(project.folder, 'dist/main.js'))).toBe(true);
 });
 
-test('a failed build leaves the previous one, and the next run tries again', async () => {
+test('a failed build keeps the previous output, and the next run tries again', async () => {
   await using project = await createCompilableProject({
     'src/main.ts': 'const one: string = 1;\n',
     'dist/main.js': 'console.log(1)',
@@ -37,14 +37,14 @@ test('a failed build leaves the previous one, and the next run tries again', asy
   expect(existsSync(join(project.folder, 'dist.next'))).toBe(false);
 });
 
-test('of two launchers at once, one builds and the other waits', async () => {
+test('if two launchers run at once, one builds and the other waits', async () => {
   await using project = await createCompilableProject(MAIN);
   const outcomes = await Promise.all([project.run('build.mjs'), project.run('build.mjs')]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
   expect(outcomes.filter(({ stderr }) => stderr.includes('Building'))).toHaveLength(1);
 });
 
-test('a launcher takes over the lock of one that was killed', async () => {
+test('a launcher takes over the lock of a killed launcher', async () => {
   await using project = await createCompilableProject({ ...MAIN, '.cache/launch.lock': '999999999' });
   expect((await project.run('build.mjs')).code).toBe(0);
   expect(existsSync(join(project.folder, '.cache/launch.lock'))).toBe(false);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** Files for the log audit, which counts as one test. */
+/** Files for the log audit. The audit counts as one test. */
 const SECRETS = {
   '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
 };
@@ -13,7 +13,7 @@ const LOGS: Readonly<Record<string, string>> = {
   '1.lines': '{"level":"info","time":1,"msg":"request"}',
 };
 
-/** The code of a program in place of jest, which writes a result and logs. */
+/** Returns the code of a program that replaces Jest and writes a result and logs. */
 function jest(passed: number, failed: number, { notRun = 0, skipped = 0, logs = LOGS } = {}): string {
   return `
     for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
@@ -42,7 +42,7 @@ const TOOLS = [
   'markdownlint-cli2/markdownlint-cli2-bin.mjs',
 ];
 
-/** The tests run on this Node, and then on the other one. */
+/** The other Node version, on which the tests run after this one. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
 const FAILED_TESTS = `Failed: tests, tests on Node ${OTHER}.`;
 const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
@@ -55,7 +55,7 @@ const otherNode = {
 const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
 const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
-/** Runs the checks of a project whose tools find nothing, except those in the argument. */
+/** Runs the checks of a project whose tools find nothing, except for the given tools. */
 async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
@@ -65,7 +65,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
-  // The folder has every program that the tests need, but no apt-get, so that no test installs a program.
+  // The folder has every program that the tests need but no apt-get, so that no test installs a program.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
@@ -80,7 +80,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
   return { outcome: [code, ...stdout.trimEnd().split('\n').slice(-2)], stdout, stderr };
 }
 
-describe('a check that finds nothing', () => {
+describe('a check without findings', () => {
   let checked: Awaited<ReturnType<typeof check>>;
   beforeAll(async () => {
     checked = await check({ 'jest/bin/jest.js': PRINT_OPTIONS + jest(12, 0) });
@@ -90,7 +90,7 @@ describe('a check that finds nothing', () => {
     expect(checked.outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
   });
 
-  test('runs all tests, and on another Node those that depend on it, with three workers', () => {
+  test('runs all tests, and on another Node the tests that depend on it, with three workers', () => {
     const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
@@ -111,7 +111,7 @@ describe('a check that finds nothing', () => {
     for (const args of [all, others]) expect(args).toContain('--maxWorkers=3');
   });
 
-  test('draws a new seed for generated inputs, and prints the command that repeats the tests', async () => {
+  test('chooses a new seed for generated inputs, and prints the command that repeats the tests', async () => {
     const again = await check({ 'jest/bin/jest.js': PRINT_OPTIONS + jest(12, 0) });
     const seeds = [checked, again].map(({ stdout }) => {
       const [, printed] = /^PROPERTY_SEED=(\d+)$/m.exec(stdout) ?? [];
@@ -124,12 +124,12 @@ describe('a check that finds nothing', () => {
     expect(new Set(seeds).size).toBe(2);
   });
 
-  test('skips the tests of requests-oauthlib where it is missing', () => {
+  test('skips the requests-oauthlib tests if the library is missing', () => {
     expect(checked.stderr).toMatch(/^Its tests are skipped: requests-oauthlib is missing: .+\n$/);
   });
 });
 
-test('a check continues after a failure, and names what failed', async () => {
+test('a check continues after a failure and names the failed steps', async () => {
   const { outcome } = await check({
     'jest/bin/jest.js': jest(12, 0),
     'knip/bin/knip.js': 'process.exit(1)',
@@ -141,8 +141,8 @@ test('a check continues after a failure, and names what failed', async () => {
 
 test.each([
   ['a failed test', jest(10, 2), 22, 4, ''],
-  ['a suite that did not run', jest(10, 0, { notRun: 1 }), 22, 2, ''],
-  ['tests that did not start', 'process.exit(1)', 0, 2, ''],
+  ['a suite that does not run', jest(10, 0, { notRun: 1 }), 22, 2, ''],
+  ['tests that do not start', 'process.exit(1)', 0, 2, ''],
   ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests kept no log line'],
 ])('%s fails the check', async (_what, tests, passed, failed, message) => {
   const { outcome, stderr } = await check({ 'jest/bin/jest.js': tests });
@@ -157,11 +157,11 @@ test.each([
     /ended 1 of Jest's workers\..*\n.*TCPServerWrap.*\nEnded by SIGTERM\.\n/,
   ],
   [
-    'hang once Node has begun to exit',
+    'hang once Node has started to exit',
     `exports.open = () => process.once('exit', () => { for (;;); });`,
     /ended 1 of Jest's workers\..*\nEnded by SIGKILL\.\n/,
   ],
-])('tests that %s in a worker of jest fail the check', async (_, open, message) => {
+])('tests that %s in a Jest worker fail the check', async (_, open, message) => {
   const endsWorker = `
     const { Worker } = require('${MODULES}/jest-worker');
     const options = { exposedMethods: ['open'], numWorkers: 1, workerGracefulExitTimeout: 50 };
@@ -180,14 +180,14 @@ test('a test that fails only on the other Node fails the check', async () => {
   expect(outcome).toEqual([1, `Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed']);
 });
 
-test('a skipped test fails the check in CI only', async () => {
+test('a skipped test fails the check only in CI', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0, { skipped: 1 }) };
   const inCi = await check(tools, 'true', '');
   expect(inCi.outcome).toEqual([1, FAILED_TESTS, 'tests: 26 passed, 2 failed']);
   expect((await check(tools)).outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
 });
 
-test('a missing requests-oauthlib fails the check in CI', async () => {
+test('a missing requests-oauthlib library fails the check in CI', async () => {
   const { outcome } = await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true');
   expect(outcome).toEqual([1, 'Failed: programs and build.', 'tests: 26 passed, 0 failed']);
 });

@@ -7,11 +7,11 @@ import { ROOT } from '../support/constants.ts';
 
 const document = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
 
-test('the table of variables is as `npm run configuration-table` writes it', () => {
+test('the table of variables matches the output of `npm run configuration-table`', () => {
   expect(document).toBe(withTable(document, schema));
 });
 
-test('the table explains every variable and names its values', () => {
+test('the table describes every variable and its values', () => {
   const rows = [
     ...document.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\| (.+?) +\| (restart|SIGHUP) +\| (.+?) +\|$/gm),
   ];
@@ -19,7 +19,7 @@ test('the table explains every variable and names its values', () => {
   for (const cells of rows) expect(cells).not.toContainEqual(expect.stringMatching(/^ *$/));
 });
 
-test('the table has a new default, a new range and a new file variable', () => {
+test('the table reflects a changed default, range and file variable', () => {
   const changed = {
     variables: { ...schema.variables, PORT: schema.integer(1, 9).default(8) },
     fileVariables: ['PORT'],

@@ -13,7 +13,7 @@ const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
 
-  // HOST and PORT are set by the host's port mapping. The others come in files that another service writes.
+  // The port mapping determines HOST and PORT. The other variables come from files that another service writes.
   const exceptions = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
 
   test('passes every variable to the app and to the local service', () => {
@@ -42,14 +42,14 @@ describe('the Dockerfile', () => {
     expect(text).toContain(`\nARG VERSION=${version}\n`);
   });
 
-  test('starts only programs that exist, as docker-compose.yml does', () => {
+  test('and docker-compose.yml start only programs that exist', () => {
     const programs = [...`${text}${read('docker-compose.yml')}`.matchAll(/dist\/([\w/-]+)\.js/g)];
     const sources = programs.map(([, name = '']) => `src/${name}.ts`);
     expect(sources).toContain('src/cli/compose/relay.ts');
     expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test('copies every folder that the app reads at run time', () => {
+  test('copies every folder that the app reads at runtime', () => {
     const folders = filesOf('src').flatMap((file) =>
       [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)(?![\w.-])/g)].map(([, folder = '']) => folder),
     );
@@ -74,7 +74,7 @@ describe('the Dockerfile', () => {
   });
 });
 
-test('.dockerignore excludes all files that it does not name', () => {
+test('.dockerignore excludes all files that it does not list', () => {
   const [first, ...rules] = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -82,7 +82,7 @@ test('.dockerignore excludes all files that it does not name', () => {
   expect(rules.filter((rule) => rule.startsWith('!') && !/^![\w.-]+$/.test(rule))).toEqual([]);
 });
 
-/** The names in the `environment` of a service. */
+/** Returns the variable names in the `environment` of a service. */
 function variablesOf(compose: string, service: string): string[] {
   const block = new RegExp(`^ {2}${service}:\\n((?: {4}.*\\n|\\n)*)`, 'm').exec(compose)?.[1] ?? '';
   const environment = /^ {4}environment:\n((?: {6}.*\n)*)/m.exec(block)?.[1] ?? '';

@@ -14,11 +14,11 @@ describe.each([
 ])('docs/dependencies.md, %s', (heading, direct) => {
   const rows = rowsUnder(`## ${heading}`);
 
-  test('lists exactly the packages of package.json', () => {
+  test('lists exactly the packages in package.json', () => {
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(direct).toSorted());
   });
 
-  test('has the licence of each package and the number of packages that come with it', () => {
+  test('states the licence of each package and the number of packages that it brings in', () => {
     const inLock = rows.map(({ name }) => {
       const path = `node_modules/${name}`;
       return { name, licence: packages[path]?.license, brings: String(broughtBy(path)) };
@@ -26,21 +26,21 @@ describe.each([
     expect(rows.map(({ name, licence, brings }) => ({ name, licence, brings }))).toEqual(inLock);
   });
 
-  test('has the reason for each package and its alternative', () => {
+  test('states the reason for each package and an alternative', () => {
     for (const row of rows) expect(row).toMatchObject({ why: /\w{3}/, otherwise: /\w{3}/ });
   });
 
-  test('has an exact version of each package in package.json', () => {
+  test('covers only packages with an exact version in package.json', () => {
     expect(Object.entries(direct).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
   });
 });
 
-test('every package in production has an allowed licence', () => {
+test('every production package has an allowed licence', () => {
   const isAllowed = (path: string) => ALLOWED_LICENCES.test(packages[path]?.license ?? '');
   expect(productionPaths(packages).filter((path) => !isAllowed(path))).toEqual([]);
 });
 
-test('every package in production has an exact version and no install script', () => {
+test('every production package has an exact version and no install script', () => {
   const odd = productionPaths(packages).filter((path) => {
     const { hasInstallScript, version = '' } = packages[path] ?? {};
     return hasInstallScript === true || !/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(version);
@@ -48,11 +48,11 @@ test('every package in production has an exact version and no install script', (
   expect(odd).toEqual([]);
 });
 
-test('no install script runs in development', () => {
+test('install scripts do not run in development', () => {
   expect(readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8')).toContain('ignore-scripts=true');
 });
 
-/** The rows of the table under a heading. */
+/** Returns the rows of the table under a heading. */
 function rowsUnder(heading: string) {
   const text = readFileSync(new URL('../../docs/dependencies.md', import.meta.url), 'utf8');
   const section = text.split(`\n${heading}\n`)[1]?.split('\n## ')[0] ?? '';
@@ -62,7 +62,7 @@ function rowsUnder(heading: string) {
   });
 }
 
-/** The number of packages that come with one, by name, on all platforms together. */
+/** Returns the number of packages, by name, that a package brings in on all platforms together. */
 function broughtBy(path: string): number {
   const seen = new Set<string>();
   const visit = (at: string) => {

@@ -8,8 +8,8 @@ import { fileVariables } from '../../src/config/schema.ts';
 import { localServiceVariables } from '../../src/local-service/config.ts';
 import { ROOT } from '../support/constants.ts';
 
-// A reader pastes the commands of the docs. Most need a cluster, a container or an hour, so this checks what each refers to: the
-// syntax, the programs, the npm scripts, the files, the services of Compose and the variables.
+// Readers paste the commands in the docs. Most commands need a cluster, a container or an hour, so these tests check only the
+// syntax and the programs, npm scripts, files, Compose services and variables in each command.
 
 const DOCUMENTS = [
   ...readdirSync(ROOT),
@@ -20,7 +20,7 @@ const SCRIPTS = Object.keys(
   (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
 
-/** Compose has tags of its own, which the parser warns about. */
+/** Suppresses parser warnings about the custom tags of Compose. */
 const UNKNOWN_TAGS = { logLevel: 'error' } as const;
 
 const SERVICES = new Set(
@@ -30,7 +30,7 @@ const SERVICES = new Set(
   }),
 );
 
-/** Programs that a reader of the docs has: those of a shell, and those that the docs introduce. */
+/** Programs that readers have: the usual shell programs and those that the docs introduce. */
 const PROGRAMS = new Set(
   (
     'awk base64 caddy cat cd chmod chown cp curl docker echo export git grep haproxy head install jq kill kubectl mkdir mv ' +
@@ -62,49 +62,49 @@ interface Command {
 describe.each(DOCUMENTS)('%s', (file) => {
   const text = readFileSync(join(ROOT, file), 'utf8');
 
-  test('has no command that fails as written', () => {
+  test('contains only commands whose programs, scripts and files exist', () => {
     expect(commandsIn(text).flatMap(faultsOf)).toEqual([]);
   });
 
-  test('has blocks of valid shell syntax', () => {
+  test('contains only valid shell syntax', () => {
     for (const block of blocksIn(text)) expect(() => checkSyntax(block)).not.toThrow();
   });
 });
 
-describe('these tests', () => {
+describe('the command checks', () => {
   test.each([
-    ['an npm script', 'npm run nothing', 'npm run nothing'],
-    ['an npm script after a pipe', 'cat a | npm run -s nothing', 'npm run nothing'],
-    ['a test', 'npm test -- test/nowhere', 'test/nowhere'],
-    ['a program', 'fetchit http://localhost', 'fetchit'],
-    ['a service of Compose', 'docker compose exec nothing ls', 'nothing'],
-    ['a Compose file', 'docker compose -f deploy/nothing.yml up', 'deploy/nothing.yml'],
-    ['a module', 'docker run cloakroom:1 dist/cli/nothing.js', 'dist/cli/nothing.js'],
-    ['a variable', 'PROT=1 npm run demo', 'PROT'],
+    ['npm script', 'npm run nothing', 'npm run nothing'],
+    ['npm script after a pipe', 'cat a | npm run -s nothing', 'npm run nothing'],
+    ['test', 'npm test -- test/nowhere', 'test/nowhere'],
+    ['program', 'fetchit http://localhost', 'fetchit'],
+    ['Compose service', 'docker compose exec nothing ls', 'nothing'],
+    ['Compose file', 'docker compose -f deploy/nothing.yml up', 'deploy/nothing.yml'],
+    ['module', 'docker run cloakroom:1 dist/cli/nothing.js', 'dist/cli/nothing.js'],
+    ['variable', 'PROT=1 npm run demo', 'PROT'],
   ])('find a missing %s', (_what, command, fault) => {
     expect(commandsIn(`\`\`\`sh\n${command}\n\`\`\``).flatMap(faultsOf)).toEqual([
       expect.stringContaining(fault),
     ]);
   });
 
-  test('find a missing script in a code span', () => {
+  test('find a missing npm script in a code span', () => {
     expect(commandsIn('Run `npm run nothing`.').flatMap(faultsOf)).toHaveLength(1);
   });
 
-  test('find many commands', () => {
+  test('find more than 80 commands in the docs', () => {
     const all = DOCUMENTS.flatMap((file) => commandsIn(readFileSync(join(ROOT, file), 'utf8')));
     expect(all.length).toBeGreaterThan(80);
   });
 });
 
-/** The fenced blocks of shell commands. */
+/** Returns the fenced blocks of shell commands. */
 function blocksIn(text: string): string[] {
   return [...text.matchAll(/^( *)```sh\n([^]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
     block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   );
 }
 
-/** The commands of all blocks, and those of npm in code spans. */
+/** Returns the commands in all blocks, and the npm commands in code spans. */
 function commandsIn(text: string): Command[] {
   const spans = [...text.matchAll(/`((?:[A-Z_]+=\S+ )*npm (?:run|test|start)[^`\n]*)`/g)].map(
     ([, span = '']) => span,
@@ -131,12 +131,12 @@ function toCommands(block: string): Command[] {
 }
 
 function withoutKeywords(command: string): string {
-  // `for` has a name and a list.
+  // `for` is followed by a name and a list, not by a command.
   if (command.startsWith('for ')) return '';
   return KEYWORDS.test(command) ? withoutKeywords(command.replace(KEYWORDS, '')) : command;
 }
 
-/** What a command refers to and does not exist. */
+/** Returns the missing things that a command refers to. */
 function faultsOf({ words, line }: Command): string[] {
   const start = words.findIndex((word) => !/^[A-Za-z_][\w]*=/.test(word));
   const settings = words.slice(0, start < 0 ? words.length : start).map((word) => word.split('=')[0] ?? '');
@@ -170,7 +170,7 @@ const WITH_VALUE = new Set([
   '--scale',
 ]);
 
-/** The services of a `docker compose` command that no Compose file has. `run` and `exec` take one, then a command. */
+/** Returns the services in a `docker compose` command that no Compose file defines. `run` and `exec` take one service. */
 function missingServices(args: readonly string[]): string[] {
   const plain = args.filter((arg, at) => !arg.startsWith('-') && !WITH_VALUE.has(args[at - 1] ?? ''));
   const [verb = '', ...names] = plain;

@@ -5,7 +5,7 @@ import { minimalEnv } from '../unit/config/minimal-env.ts';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
 
-/** Each variable of the example, and whether it is commented out. */
+/** The variables in the example, each with whether it is commented out. */
 const examples = lines.flatMap((line) => {
   const [, comment, name = '', value = ''] = /^(# )?([A-Z][A-Z_]*)=(.*)$/.exec(line) ?? [];
   return name === '' || name === 'NODE_ENV' ? [] : [{ name, value, commented: comment !== undefined }];
@@ -18,18 +18,18 @@ const LOCAL_SERVICE_NAMES = [
   ['CODE_SECONDS', 'WORKSPACES', 'ROTATE_REFRESH', 'COMPAT', 'FAULTS'],
 ].flatMap((names) => names.map((name) => `LOCAL_SERVICE_${name}`));
 
-test('.env.example names exactly the variables of the configuration, in its order', () => {
+test('.env.example lists exactly the variables of the configuration, in the same order', () => {
   expect(ofCloakroom.map(({ name }) => name)).toEqual(variableNames);
 });
 
-test('.env.example names exactly the variables of the local service', () => {
+test('.env.example lists exactly the variables of the local service', () => {
   const names = examples.map(({ name }) => name).filter((name) => name.startsWith('LOCAL_SERVICE_'));
   expect(names).toEqual(LOCAL_SERVICE_NAMES);
 });
 
-test('a variable that .env.example comments out has its default value', () => {
+test('a variable commented out in .env.example shows its default value', () => {
   const shown = toEnv(ofCloakroom.filter(({ commented }) => commented));
-  // With PUBLIC_URL set to its default, the configuration differs in `publicUrlIsDefault` only.
+  // With PUBLIC_URL set to its default, the configuration differs only in `publicUrlIsDefault`.
   expect({ ...loadConfig({ ...minimalEnv, ...shown }), publicUrlIsDefault: true }).toEqual(
     loadConfig(minimalEnv),
   );

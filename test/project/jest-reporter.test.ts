@@ -3,7 +3,7 @@ import ClosingReporter from '../../scripts/jest-reporter.mjs';
 import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
 import { ROOT } from '../support/constants.ts';
 
-/** The output of the reporter for one file per duration, with these tests in the first file. */
+/** Returns the output of the reporter for one file per duration, with these tests in the first file. */
 function print(
   seconds: readonly number[],
   tests: { fullName: string; status: string }[],
@@ -24,18 +24,18 @@ function print(
   }
 }
 
-test('a run of many files ends with the slowest twenty of them', () => {
+test('a run of many files ends with a list of the 20 slowest files', () => {
   const seconds = Array.from({ length: 30 }, (_, at) => at);
   const printed = print(seconds, []);
   expect(printed).toMatch(/^\nSlowest 20 files:\n {3}29\.0 s {2}test\/29\.test\.ts\n/);
   expect(printed).toMatch(/\n {3}10\.0 s {2}test\/10\.test\.ts$/);
 });
 
-test('a run of few files that pass prints no summary', () => {
+test('a successful run of few files prints no summary', () => {
   expect(print([1, 2], [{ fullName: 'a', status: 'passed' }])).toBe('');
 });
 
-test('a run ends with the names of its skipped tests and the reasons', () => {
+test('a run ends with a list of its skipped tests and the reasons', () => {
   const tests = [
     { fullName: 'a', status: 'passed' },
     { fullName: 'b (skipped: curl is missing)', status: 'pending' },
@@ -53,18 +53,21 @@ test.each([
     '  PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
   ],
   [{ REPEAT_COMMAND: '' }, ''],
-])('a failed run with the environment %j ends with the command that repeats it, if any', (env, command) => {
-  const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
-  const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
-  try {
-    const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
-    expect(printed.split('\n').at(-1)).toBe(command);
-  } finally {
-    replaced.restore();
-  }
-});
+])(
+  'a failed run with the environment %j ends with the command to repeat it, if there is one',
+  (env, command) => {
+    const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
+    const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
+    try {
+      const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
+      expect(printed.split('\n').at(-1)).toBe(command);
+    } finally {
+      replaced.restore();
+    }
+  },
+);
 
-test('files with a browser or processes run before quick files, and the largest file of each kind first', () => {
+test('browser and process tests run before quick tests, with the largest file of each kind first', () => {
   const paths = [
     'test/unit/browser/counts',
     'test/browser/console',
@@ -73,7 +76,7 @@ test('files with a browser or processes run before quick files, and the largest 
   ];
   const files = paths.map((path) => ({ path: `${ROOT}/${path}.test.ts` }));
   const sequencer = new SlowKindsFirst();
-  // oxlint-disable-next-line unicorn/no-array-sort -- it is no array
+  // oxlint-disable-next-line unicorn/no-array-sort -- not an array
   const sorted = sequencer.sort(files).map(({ path }) => path.slice(ROOT.length + 1, -8));
   expect(sorted).toEqual([
     'test/browser/browsing',

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** Prints the arguments of jest except the first, which every run has. */
+/** Prints the arguments of Jest except the first, which is the same in every run. */
 const PRINT_SEED = `console.log(...process.argv.slice(3), process.env['PROPERTY_TIMES'] ?? 1);\n`;
 const PRINT_MODE = `console.log(process.env['NODE_ENV']);\n`;
 
-/** A lock file with these packages: name@version, or a package for development. */
+/** Returns a lock file with these packages, each as name@version or as the name of a development package. */
 function lock(...packages: string[]): string {
   const entries = packages.map((each) => {
     const [name, version] = each.split('@');
@@ -16,13 +16,13 @@ function lock(...packages: string[]): string {
   return JSON.stringify({ packages: Object.fromEntries(entries) as object });
 }
 
-/** The outcome of a launcher that can't continue. */
+/** Returns the outcome of a launcher that can't continue. */
 const refusal = (stderr: unknown) => ({ code: 1, stdout: '', stderr });
 
 const NO_PROGRAMS = { PATH: '' };
 const INSTALLS = 'Installing packages …\nnpm could not be started (ENOENT).\n';
 
-test('npm start runs in production mode unless NODE_ENV says otherwise', async () => {
+test('npm start runs in production mode unless NODE_ENV is set', async () => {
   await using project = await createSmallProject({ 'dist/main.js': PRINT_MODE });
   for (const [mode, printed] of [
     ['', 'production'],
@@ -46,7 +46,7 @@ test('a production install runs its build and installs nothing', async () => {
   });
 });
 
-test('a container without src and without npm’s lock file runs its build', async () => {
+test('a container without src and without a lock file of npm runs its build', async () => {
   await using project = await createSmallProject({
     'dist/main.js': PRINT_MODE,
     'node_modules/.package-lock.json': '',
@@ -56,13 +56,13 @@ test('a container without src and without npm’s lock file runs its build', asy
 
 test.each([
   [
-    'npm start installs the packages for development where a production install has no build',
+    'npm start installs the development packages if a production install has no build',
     'start.mjs',
     PRODUCTION_INSTALL,
     `There is no dist and no compiler: installing the packages for development, too.\n${INSTALLS}`,
   ],
   [
-    'npm start installs packages of another version again',
+    'npm start reinstalls packages whose version has changed',
     'start.mjs',
     {
       'src/main.ts': '',
@@ -78,13 +78,13 @@ test.each([
     'There is neither src nor dist: nothing to run.\n',
   ],
   [
-    'npm run service names a missing program with the command that installs it',
+    'npm run service reports a missing program with the command to install it',
     'service.mjs',
     { 'dist/local-service/main.js': '' },
     'redis-server is missing: install it, e.g. on Debian or Ubuntu: sudo apt-get install redis-server\n',
   ],
   [
-    'npm run test:containers names what it needs where Docker is missing',
+    'npm run test:containers reports its requirements if Docker is missing',
     'test-containers.mjs',
     {},
     'docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.\n',
@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test('npm start refuses a Node that is too old', async () => {
+test('npm start refuses to run on a Node version that is too old', async () => {
   await using project = await createSmallProject({ 'dist/main.js': PRINT_MODE });
   const older = `Object.defineProperty(process, 'versions', { value: { node: '20.18.3' } })`;
   const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
@@ -107,7 +107,7 @@ test('npm start refuses a Node that is too old', async () => {
   );
 });
 
-test('npm run service needs no redis-server where REDIS_URL is set', async () => {
+test('npm run service needs no redis-server if REDIS_URL is set', async () => {
   await using project = await createSmallProject({ 'dist/local-service/main.js': 'console.log("runs");' });
   const outcome = await project.run('service.mjs', {
     env: { ...NO_PROGRAMS, REDIS_URL: 'redis://localhost' },
@@ -115,7 +115,7 @@ test('npm run service needs no redis-server where REDIS_URL is set', async () =>
   expect(outcome).toEqual({ code: 0, stdout: 'runs\n', stderr: '' });
 });
 
-test('npm run service needs no redis-server where .env sets REDIS_URL, except in production', async () => {
+test('npm run service needs no redis-server if .env sets REDIS_URL, except in production', async () => {
   await using project = await createSmallProject({
     '.env': 'REDIS_URL=redis://localhost',
     'dist/local-service/main.js': 'console.log("runs");',
@@ -127,7 +127,7 @@ test('npm run service needs no redis-server where .env sets REDIS_URL, except in
   );
 });
 
-test('npm test passes its arguments to jest and returns its exit code', async () => {
+test('npm test passes its arguments to Jest and returns its exit code', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': 'console.log(process.argv.slice(3).join(" ")); process.exitCode = 3;',
     'test/config/some.test.ts': '',
@@ -138,13 +138,13 @@ test('npm test passes its arguments to jest and returns its exit code', async ()
   });
 });
 
-test('npm test uses the same seed each time, unless an argument names another', async () => {
+test('npm test uses the same seed each time unless an argument sets another', async () => {
   await using project = await createSmallProject({ 'node_modules/jest/bin/jest.js': PRINT_SEED });
   expect((await project.run('test.mjs')).stdout).toMatch(/^--seed=1 .* 1\n$/);
   expect((await project.run('test.mjs', { args: ['--seed=7'] })).stdout).toMatch(/^--seed=7 .* 1\n$/);
 });
 
-test('npm run test:properties runs the files with properties many times, with a new seed', async () => {
+test('npm run test:properties runs the property tests many times with a new seed', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': PRINT_SEED,
     'test/a/some.test.ts': `import { fc } from '../support/properties.ts';`,
@@ -159,7 +159,7 @@ test('npm run test:properties runs the files with properties many times, with a 
   expect(await run('50', 'test/a', `--seed=${next}`)).toBe(`test/a --seed=${next} 50\n`);
 });
 
-test('npm test skips the tests of requests-oauthlib where it is missing, and says so', async () => {
+test('npm test skips the requests-oauthlib tests with a message if the library is missing', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': '',
     'python/requests_oauthlib.py': 'raise ImportError',
@@ -173,7 +173,7 @@ test('npm test skips the tests of requests-oauthlib where it is missing, and say
   });
 });
 
-test('a signal to npm test ends jest first', async () => {
+test('a signal to npm test stops Jest first', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': `
       setInterval(() => {}, 1000);

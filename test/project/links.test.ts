@@ -11,27 +11,27 @@ const DOCUMENTS = [
 describe.each(DOCUMENTS)('%s', (file) => {
   const text = readFileSync(join(ROOT, file), 'utf8');
 
-  test('has no dead link or image', () => {
+  test('has no broken links or images', () => {
     expect(deadLinks(file, text)).toEqual([]);
   });
 
-  test('names only files that exist', () => {
+  test('refers only to files that exist', () => {
     expect(missingFiles(text)).toEqual([]);
   });
 });
 
-describe('these tests', () => {
+describe('the link checks', () => {
   const here = 'docs/api.md';
 
   test.each([
     ['a file', '[a](../docs/nowhere.md)', '../docs/nowhere.md'],
     ['an image', '![a](images/nowhere.png)', 'images/nowhere.png'],
     ['a heading', '[a](security.md#nothing-of-this)', 'security.md#nothing-of-this'],
-    ['a heading of the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
-    ['a file outside of the project', '[a](../../elsewhere)', '../../elsewhere'],
-    ['a file from the root of a site', '[a](/docs/api.md)', '/docs/api.md'],
-    ['a file with a reference link', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
-    ['an image as markup', '<img src="nowhere.png">', 'nowhere.png'],
+    ['a heading on the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
+    ['a file outside the project', '[a](../../elsewhere)', '../../elsewhere'],
+    ['a file with an absolute path', '[a](/docs/api.md)', '/docs/api.md'],
+    ['a file in a reference link', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
+    ['an image in HTML markup', '<img src="nowhere.png">', 'nowhere.png'],
   ])('find a missing target: %s', (_what, text, link) => {
     expect(deadLinks(here, text)).toEqual([link]);
   });
@@ -52,7 +52,7 @@ describe('these tests', () => {
   });
 });
 
-/** The relative links of a document without a file or heading at their end, as written. */
+/** Returns the relative links in a document whose file or heading does not exist, as written. */
 function deadLinks(file: string, text: string): string[] {
   const prose = withoutCode(text);
   return [
@@ -73,7 +73,7 @@ function hasTarget(file: string, text: string, link: string): boolean {
   return headingsOf(path === '' ? text : readFileSync(join(ROOT, target), 'utf8')).includes(heading);
 }
 
-/** The anchors of the headings, as GitHub makes them. */
+/** Returns the anchors that GitHub generates for the headings. */
 function headingsOf(text: string): string[] {
   const seen = new Map<string, number>();
   return [...withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)].map(([, heading = '']) => {
@@ -87,7 +87,7 @@ function headingsOf(text: string): string[] {
   });
 }
 
-/** Code spans that look like a path of the project and name no file. */
+/** Returns the code spans that look like a project path but match no file. */
 function missingFiles(text: string): string[] {
   return [...withoutFences(text).matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
     .map(([, path = '']) => path)

@@ -8,13 +8,13 @@ import { ROOT } from '../support/constants.ts';
 
 const OXLINT = fileURLToPath(new URL('../../node_modules/oxlint/bin/oxlint', import.meta.url));
 
-/** A file, and one line in it. */
+/** A file with one line of code. */
 type Source = readonly [path: string, line: string];
 
 const importsOf = ([file, modules]: readonly [string, readonly string[]]): Source[] =>
   modules.map((from) => [file, `import { thing } from '${from}'; thing();`]);
 
-/** By file: modules that it may not import. */
+/** The modules that each file must not import. */
 const REFUSED_MODULES: Readonly<Record<string, readonly string[]>> = {
   'src/config/a.ts': ['../redis/client.ts', '../promises.ts'],
   'src/observability/a.ts': ['../session/record.ts', '../config/load.ts'],
@@ -61,7 +61,7 @@ const REFUSED_PROPERTIES: readonly Source[] = [
   ['src/server.ts', `process.once('SIGTERM', () => {});`],
 ];
 
-/** By file: modules that it may import. */
+/** The modules that each file may import. */
 const ALLOWED_MODULES: Readonly<Record<string, readonly string[]>> = {
   'src/config/a.ts': ['../errors.ts'],
   'src/session/a.ts': ['../redis/client.ts'],
@@ -96,7 +96,7 @@ const PROPERTIES = 'eslint(no-restricted-properties)';
 let folder: string;
 let reports: readonly { readonly filename: string; readonly code: string }[];
 
-/** Lints all sources at once, each in a project of its own. */
+/** Lints all sources at once, each in its own project. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cloakroom-lint-rules-'));
   const write = async ([path, line]: Source, index: number) => {
@@ -115,7 +115,7 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(folder, { recursive: true }));
 
-/** The import and property rules that a source breaks. */
+/** Returns the import and property rules that a source violates. */
 function brokenRules(source: Source): string[] {
   const file = join(String(SOURCES.indexOf(source)), source[0]);
   const codes = reports.filter(({ filename }) => filename === file).map(({ code }) => code);
@@ -125,11 +125,11 @@ function brokenRules(source: Source): string[] {
 const toCases = (sources: readonly Source[]) =>
   sources.map((source) => ({ path: source[0], line: source[1], source }));
 
-test.each(toCases(REFUSED_IMPORTS))('$path may not import: $line', ({ source }) => {
+test.each(toCases(REFUSED_IMPORTS))('$path must not import: $line', ({ source }) => {
   expect(brokenRules(source)).toContain(IMPORTS);
 });
 
-test.each(toCases(REFUSED_PROPERTIES))('$path may not use: $line', ({ source }) => {
+test.each(toCases(REFUSED_PROPERTIES))('$path must not use: $line', ({ source }) => {
   expect(brokenRules(source)).toContain(PROPERTIES);
 });
 

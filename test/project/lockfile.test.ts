@@ -16,9 +16,9 @@ const lockfiles = [
   packages: readLock(path),
 }));
 
-// npm leaves out a package for another platform that its registry lacks. Then `npm ci` refuses a fresh clone ("Missing: … from
-// lock file"). Write such an entry by hand: version, cpu, os, libc, dev and optional.
-test.each(lockfiles)('$path has an entry for every package of another platform', ({ packages }) => {
+// npm omits a package for another platform if its registry lacks the package. `npm ci` then fails on a fresh clone ("Missing: …
+// from lock file"). Write such an entry by hand: version, cpu, os, libc, dev and optional.
+test.each(lockfiles)('$path has an entry for every platform-specific package', ({ packages }) => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter((name) => resolvePackage(packages, path, name) === undefined),
   );
@@ -26,7 +26,7 @@ test.each(lockfiles)('$path has an entry for every package of another platform',
 });
 
 test.each(lockfiles)(
-  '$path has the hash of every package, except packages for other platforms only',
+  '$path has a hash for every package, except packages that are only for other platforms',
   ({ packages }) => {
     const without = Object.entries(packages).filter(([path, entry]) => path !== '' && !entry.integrity);
     expect(without.filter(([, { optional, os }]) => optional !== true || os === undefined)).toEqual([]);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true }));
 
-/** The findings in the log lines of one test file, with these secrets to look for. */
+/** Returns the findings in the log lines of one test file, with the secrets above. */
 async function findingsIn(...lines: string[]): Promise<string[]> {
   const secrets = [
     { kind: 'access token', value: TOKEN },
@@ -32,15 +32,15 @@ async function findingsIn(...lines: string[]): Promise<string[]> {
 const line = (members: object) => JSON.stringify({ level: 'info', time: 1, ...members, msg: 'request' });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('the audit finds a secret', () => {
+describe('the log audit finds a secret', () => {
   test.each([
     ['as it is', `/a/${TOKEN}`],
-    ['as the value of a form', `b=c&token=${TOKEN}&d`],
+    ['as a form value', `b=c&token=${TOKEN}&d`],
     ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
-    ['percent-encoded twice, in part', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
+    ['partly percent-encoded twice', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
     ['in base64', base64(TOKEN)],
-    ['in base64 after other text, as in credentials', base64(`demo-app:${TOKEN}`)],
-    ['in part', `${TOKEN.slice(9, 9 + 23)}…`],
+    ['in base64 after other text, like credentials', base64(`demo-app:${TOKEN}`)],
+    ['truncated', `${TOKEN.slice(9, 9 + 23)}…`],
     ['between other characters', `x${TOKEN}y`],
   ])('%s', async (_how, path) => {
     expect(await findingsIn(line({ path }))).toEqual([
@@ -62,7 +62,7 @@ describe('the audit finds a secret', () => {
   });
 });
 
-test('lines without a secret pass', async () => {
+test('the log audit accepts lines without a secret', async () => {
   const usual = {
     requestId: '0b3c2c3e-1111-4222-8333-123456789abc',
     path: '/workspaces/alpha',
@@ -78,40 +78,40 @@ const withCause = (cause: object) => ({
 test.each([
   ['an unknown field of a line', { headers: { cookie: 'x' } }, 'headers'],
   ['an unknown field of an error at any depth', withCause({ options: {} }), 'options'],
-  ['a query in path', { path: '/workspaces?find=a' }, 'path with a query'],
-  ['a query in url', { url: '/workspaces?find=a' }, 'url with a query'],
-  ['a query in reason', { reason: '/workspaces?find=a' }, 'reason with a query'],
+  ['a query in the path field', { path: '/workspaces?find=a' }, 'path with a query'],
+  ['a query in the url field', { url: '/workspaces?find=a' }, 'url with a query'],
+  ['a query in the reason field', { reason: '/workspaces?find=a' }, 'reason with a query'],
   [
     'a query in the message of an error at any depth',
     withCause({ message: 'GET /workspaces?find=a failed' }),
     'the message of an error with a query',
   ],
-])('the audit finds %s', async (_what, members, found) => {
+])('the log audit finds %s', async (_what, members, found) => {
   expect(await findingsIn(line(members))).toEqual([
     `test/x.test.ts: a line “request” has an unknown field: ${found}`,
   ]);
 });
 
-test('the audit finds a line that is cut off', async () => {
+test('the log audit finds a truncated line', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('a finding counts as a failed test, and a log without findings as a passed test', () => {
+test('a log audit with a finding counts as a failed test, and one without as a passed test', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
 });
 
 test.each([
-  ['no line', { lines: 0, secrets: 1, findings: [] }],
-  ['no secret', { lines: 1, secrets: 0, findings: [] }],
+  ['no lines', { lines: 0, secrets: 1, findings: [] }],
+  ['no secrets', { lines: 1, secrets: 0, findings: [] }],
 ])(
-  'an audit with %s counts as no test after some tests, and as a failed test after all tests',
+  'a log audit with %s counts as a failed test after all tests, and as no test after some of them',
   (_what, audit) => {
     expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
     expect(countAudit(requireLogs(audit))).toEqual({ passed: 0, failed: 1 });
   },
 );
 
-test('the audit after all tests passes with lines and secrets', () => {
+test('a log audit after all tests passes if there are lines and secrets', () => {
   expect(countAudit(requireLogs({ lines: 1, secrets: 1, findings: [] }))).toEqual({ passed: 1, failed: 0 });
 });

@@ -13,7 +13,7 @@ const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
 
 const CALL = /\blog\??(?:\.(?:trace|debug|info|warn|error|fatal)|\[level\])\(/g;
 
-/** The messages that a source logs as literals. */
+/** Returns the messages that a source logs as literals. */
 function messagesOf(source: string): string[] {
   return [...source.matchAll(CALL)].flatMap((call) => {
     const last = /'([^'\n]+)'\s*,?\s*$/.exec(argumentsAt(source, call.index + call[0].length));
@@ -21,7 +21,7 @@ function messagesOf(source: string): string[] {
   });
 }
 
-/** The text between the parenthesis before `start` and the one that closes it. */
+/** Returns the text between the parenthesis before `start` and the closing one. */
 function argumentsAt(source: string, start: number): string {
   let depth = 1;
   let end = start;
@@ -32,7 +32,7 @@ function argumentsAt(source: string, start: number): string {
   return source.slice(start, end - 1);
 }
 
-test('docs/monitoring.md explains each log message', () => {
+test('docs/monitoring.md explains every log message', () => {
   const unexplained = SOURCES.flatMap(messagesOf).filter((message) => !guide.includes(`\`${message}\``));
   expect(unexplained).toEqual([]);
 });
@@ -45,17 +45,17 @@ test.each([...MEMBERS])('docs/monitoring.md explains the field %s of log lines',
   expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 
-describe('these tests find', () => {
+describe('the message search finds', () => {
   test.each([
-    ['a message alone', "log.error('a fault')"],
+    ['a message without fields', "log.error('a fault')"],
     ['a message after fields', "options.log.warn({ err: error, of: toName(list) }, 'a fault');"],
-    ['a message on a line of its own', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
+    ['a message on its own line', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
     ['a message at a computed level', "deps.log[level]({ code }, 'a fault')"],
   ])('%s', (_what, source) => {
     expect(messagesOf(source)).toEqual(['a fault']);
   });
 
-  test('more than thirty messages', () => {
+  test('more than 30 messages in the source', () => {
     expect(new Set(SOURCES.flatMap(messagesOf)).size).toBeGreaterThan(30);
   });
 });

@@ -11,7 +11,7 @@ const PRINT_NODE = `
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** A project with a Node 24 that prints `it`, and with only the lock file of a Node 22. */
+/** Creates a project with a fake Node 24 that prints `it`, and with only the lock file for Node 22. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';
@@ -27,7 +27,7 @@ async function createProject() {
   return project;
 }
 
-test('the tests and the programs that they start run on the requested Node', async () => {
+test('the tests and the programs that they start run on the requested Node version', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['24', 'test/gateway'] })).toMatchObject({
     code: 0,
@@ -35,7 +35,7 @@ test('the tests and the programs that they start run on the requested Node', asy
   });
 });
 
-test('a Node without a lock file is refused with a list of the others', async () => {
+test('a Node version without a lock file is refused with a list of the available ones', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
     code: 1,
@@ -44,7 +44,7 @@ test('a Node without a lock file is refused with a list of the others', async ()
   });
 });
 
-test('a Node that npm lacks for this platform is refused with a workaround', async () => {
+test('a Node version that npm lacks for this platform is refused with a workaround', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
     code: 1,
@@ -53,7 +53,7 @@ test('a Node that npm lacks for this platform is refused with a workaround', asy
   });
 });
 
-test('programs that tests start run on the Node of the tests', async () => {
+test('programs started by tests run on the same Node version as the tests', async () => {
   const run = promisify(execFile);
   const { stdout: node } = await run('node', ['--version']);
   const { stdout: npm } = await run('npm', ['version', '--json']);

@@ -17,10 +17,10 @@ const ASVS: Readonly<Record<string, readonly number[]>> = {
   V16: [1, 5, 4, 3, 4],
 };
 
-describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (standard) => {
+describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables for %s', (standard) => {
   const rows = rowsUnder(standard);
 
-  test('have no empty cell', () => {
+  test('have no empty cells', () => {
     expect(rows.length).toBeGreaterThan(20);
     for (const cells of rows) {
       expect(cells).toHaveLength(6);
@@ -28,12 +28,12 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     }
   });
 
-  test('have each id once', () => {
+  test('contain each id once', () => {
     const ids = rows.map(([id]) => id);
     expect(ids.filter((id, at) => ids.indexOf(id) < at)).toEqual([]);
   });
 
-  test('have the level and a verdict of each requirement', () => {
+  test('state the level and a verdict for each requirement', () => {
     const level = standard.startsWith('RFC') ? /^(?:MUST|MUST NOT|SHOULD|SHOULD NOT|advice)$/ : /^L[123]$/;
     for (const [id, asked, , verdict] of rows) {
       expect({ id, asked }).toEqual({ id, asked: expect.stringMatching(level) });
@@ -41,7 +41,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     }
   });
 
-  test('name a test or a document for each requirement that is met, wholly or in part', () => {
+  test('refer to a test or a document for each requirement that is fully or partly met', () => {
     const unshown = rows.filter(
       ([, , , verdict = '', , shownBy = '']) =>
         ['met', 'partly'].includes(verdict) && !/`test\/|\]\(/.test(shownBy),
@@ -49,7 +49,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
     expect(unshown.map(([id]) => id)).toEqual([]);
   });
 
-  test('name only tests that exist', () => {
+  test('refer only to tests that exist', () => {
     const paths = rows.flatMap(([, , , , , shownBy = '']) => shownBy.match(/(?<=`)[^`, ]+(?=`)/g) ?? []);
     expect(paths.length).toBeGreaterThan(20);
     expect(paths.filter((path) => !path.endsWith('.test.ts') || !existsSync(new URL(path, ROOT)))).toEqual(
@@ -58,7 +58,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the tables of %s', (
   });
 });
 
-test('the table of ASVS lists every requirement of its chapters', () => {
+test('the ASVS table lists every requirement of its chapters', () => {
   const requirements = Object.entries(ASVS).flatMap(([chapter, sections]) =>
     sections.flatMap((count, section) =>
       Array.from({ length: count }, (_, at) => `${chapter.slice(1)}.${section + 1}.${at + 1}`),
@@ -67,7 +67,7 @@ test('the table of ASVS lists every requirement of its chapters', () => {
   expect(rowsUnder('OWASP ASVS 5.0').map(([id]) => id)).toEqual(requirements);
 });
 
-/** The cells of the tables of requirements under the heading that begins with these words. */
+/** Returns the cells of the requirement tables under the heading that begins with these words. */
 function rowsUnder(heading: string): string[][] {
   const section = TEXT.split('\n## ').find((part) => part.startsWith(heading)) ?? '';
   const lines = section.split('\n').filter((line) => /^\| *\d/.test(line));

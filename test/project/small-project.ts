@@ -13,8 +13,8 @@ interface StartOptions {
 }
 
 /**
- * Creates a project folder with the scripts and little else. Its package-lock.json needs no package, so that `npm ci` has
- * nothing to do.
+ * Creates a minimal project folder with the scripts. Its package-lock.json lists no packages, so that `npm ci` has nothing to
+ * do.
  */
 export async function createSmallProject(files: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-project-'));
@@ -24,7 +24,7 @@ export async function createSmallProject(files: Readonly<Record<string, string>>
   };
   const start = (script: string, { args = [], env = {}, nodeOptions = [] }: StartOptions = {}) =>
     spawn(process.execPath, [...nodeOptions, join(folder, 'scripts', script), ...args], {
-      cwd: folder, // as npm does
+      cwd: folder, // like npm
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -11,7 +11,7 @@ import { growthPerMinute } from '../../bench/soak/vitals.mjs';
 import { startProgram } from '../support/programs.ts';
 import { createSmallProject } from './small-project.ts';
 
-test('an outage explains the responses that it causes while it lasts', () => {
+test('an outage explains only the responses that it causes while it lasts', () => {
   const ledger = createLedger();
   const code = '503 session_store_unavailable';
   const window = ledger.open('Redis is away', [code]);
@@ -31,7 +31,7 @@ test('an outage explains the responses that it causes while it lasts', () => {
   ]);
 });
 
-test('failures that only a busy machine explains are counted separately', () => {
+test('failures explained only by a busy machine are counted separately', () => {
   const ledger = createLedger();
   const { from } = ledger.open('Redis is away', ['503']);
   ledger.open('a process got no processor', ['503', '504'], { isExcuse: true });
@@ -43,14 +43,14 @@ test('failures that only a busy machine explains are counted separately', () => 
   });
 });
 
-test('no outage explains a wrong response', () => {
+test('a wrong response is never explained by an outage', () => {
   const ledger = createLedger();
   ledger.open('everything', []);
   ledger.noteWrong('demo was shown what guest has');
   expect(ledger.wrong).toEqual(['demo was shown what guest has']);
 });
 
-test('only a token that a session lost in an outage explains the loss of the session', () => {
+test('the loss of a session is explained only if it lost a token in an outage', () => {
   const ledger = createLedger();
   const kill = { losesTokens: true, to: performance.now() + 1_000 };
   const { from } = ledger.open('a process is killed', [], kill);
@@ -66,7 +66,7 @@ test('only a token that a session lost in an outage explains the loss of the ses
   expect(lost.map(({ session }) => session)).toEqual(['two', 'three']);
 });
 
-test('the log shows which sessions ended because of a lost token', async () => {
+test('the log reveals which sessions ended because of a lost token', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'log');
   const ended = { level: 'info', time: 2_000, session: 'abc', reason: 'invalid_grant', msg: 'session ended' };
@@ -77,12 +77,12 @@ test('the log shows which sessions ended because of a lost token', async () => {
   expect(deaths).toEqual([{ session: 'abc', begunAt: 1_000, endedAt: 2_000 }]);
 });
 
-test('replacing session keys twenty times keeps every key in use and at most four keys', () => {
+test('replacing session keys 20 times keeps every key that is in use, and never more than four keys', () => {
   let made = 0;
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {
     const steps = replacement(keys, () => String(++made));
-    // Every process knows a key before it becomes the first.
+    // Every process knows a key before it becomes the first one.
     for (const [at, step] of steps.entries()) expect(steps[at - 1] ?? keys).toContain(step[0]);
     const next = steps.at(-1) ?? [];
     expect(next[0]).not.toBe(keys[0]);
@@ -99,11 +99,11 @@ test.each([
   [{ status: 503, headers: PROBLEM, text: '{"code":"draining"}' }, '503 draining'],
   [{ status: 503, headers: {}, text: '<h1>Cloakroom is away</h1>' }, '503 “Cloakroom is away”'],
   [{ status: 500, headers: {}, text: '' }, '500'],
-])('the outcome names the source of a response: %j is %s', (response, outcome) => {
+])('the outcome identifies the source of a response: %j is %s', (response, outcome) => {
   expect(outcomeOf(response)).toBe(outcome);
 });
 
-test('growth is measured in the later part of a process, after its caches have filled', () => {
+test('growth is measured only after the caches of a process have filled', () => {
   const early = { at: -5_000, rss: 0, heapUsed: 0, lagMs: 0 };
   const late = (at: number) => ({ at: at * 5_000, rss: 1_000 + at * 10, heapUsed: 7, lagMs: 0 });
   const samples = [early, early, early, ...Array.from({ length: 9 }, (_, at) => late(at))];
@@ -111,14 +111,14 @@ test('growth is measured in the later part of a process, after its caches have f
   expect(growthPerMinute(samples, 'heapUsed')).toBe(0);
 });
 
-test('the same seed gives the same random values', () => {
+test('the same seed produces the same random values', () => {
   const [one, same, other] = [createRandom(7), createRandom(7), createRandom(8)];
   expect(one.shuffle([1, 2, 3, 4, 5, 6, 7, 8])).toEqual(same.shuffle([1, 2, 3, 4, 5, 6, 7, 8]));
   expect(one.fork().between(0, 1)).toBe(same.fork().between(0, 1));
   expect(one.between(0, 1)).not.toBe(other.between(0, 1));
 });
 
-test('a soak without a number of minutes prints its usage', async () => {
+test('a soak test without a number of minutes prints its usage', async () => {
   await using project = await createSmallProject({});
   expect(await project.run('soak.mjs', { args: ['long'] })).toEqual({
     code: 1,
@@ -128,7 +128,7 @@ test('a soak without a number of minutes prints its usage', async () => {
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'a soak that ends by %s deletes its folders',
+  'a soak test that receives %s deletes its folders',
   async (signal) => {
     const script = `
       import { writeFileSync } from 'node:fs';

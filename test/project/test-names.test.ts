@@ -2,15 +2,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-// A reader finds the tests of a module by its name: `session/record.ts` has test/unit/session/record.test.ts.
+// Tests can be found by the name of their module: test/unit/session/record.test.ts tests `session/record.ts`.
 
-/** A test of a module has its path below one of these. */
+/** Folders in which the path of a test corresponds to the path of its module. */
 const FOLDERS_BY_MODULE = ['test/unit', 'test/app', 'test/processes', 'test'];
-/** Tests in these are named after what they test. */
+/** Folders in which tests are named after their subject instead of a module. */
 const BY_SUBJECT =
   /^test\/(?:browser|containers|project|security|processes\/(?:faults|secrets)|local-service\/(?:clients|conformance))\//;
 
-/** Modules that are tested through another: those that only put others together, and those with one use. */
+/** Modules that are tested through another module, because they only combine others or are used only once. */
 const TESTED_WITH: Readonly<Record<string, string>> = {
   run: 'test/processes/main.test',
   services: 'test/app/server.test',
@@ -54,7 +54,7 @@ const TESTED_WITH: Readonly<Record<string, string>> = {
   'workspaces/workspaces-services': 'test/app/workspaces/routes.test',
 };
 
-/** All files below a folder with this extension, without it. */
+/** Returns the paths of all files below a folder with this extension, without the extension. */
 const filesIn = (folder: string, extension: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith(extension))
@@ -65,19 +65,19 @@ const tests = filesIn('test', '.ts')
   .filter((path) => path.endsWith('.test'))
   .map((path) => join('test', path));
 
-/** `proxy-replay.test.ts` is one of several tests of `proxy.ts`. */
+/** Returns whether a test is named after a module. `proxy-replay.test.ts` is one of several tests for `proxy.ts`. */
 const isNamedAfter = (path: string, module: string): boolean =>
   FOLDERS_BY_MODULE.map((folder) => join(folder, module)).some(
     (start) => path === `${start}.test` || path.startsWith(`${start}-`),
   );
 
-test('each module has a test with its name, or one that its line in the table names', () => {
+test('each module has a test with its name or a test listed in the table', () => {
   const unnamed = modules.filter((module) => !tests.some((path) => isNamedAfter(path, module)));
   expect(unnamed.toSorted()).toEqual(Object.keys(TESTED_WITH).toSorted());
   expect(Object.values(TESTED_WITH).filter((path) => !tests.includes(path))).toEqual([]);
 });
 
-test('each test of modules has the path of one', () => {
+test('each module test has the path of an existing module', () => {
   const scripts = filesIn('public', '.js').map((path) => (path.includes('/') ? path : join('browser', path)));
   const named = [...modules, ...scripts];
   const byModule = tests.filter((path) => !BY_SUBJECT.test(path));

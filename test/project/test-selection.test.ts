@@ -5,7 +5,7 @@ import { createSmallProject } from './small-project.ts';
 
 const JEST = { 'node_modules/jest/bin/jest.js': 'console.log(...process.argv.slice(3));' };
 
-test('quick tests start neither a browser nor a process of the product', () => {
+test('quick tests start neither a browser nor a Cloakroom process', () => {
   const quick = quickTests();
   expect(quick).toEqual(
     expect.arrayContaining(['test/unit/upstream/target.test.ts', 'test/app/gateway/handler.test.ts']),
@@ -14,14 +14,14 @@ test('quick tests start neither a browser nor a process of the product', () => {
   expect(quick.filter(isSlow)).toEqual([]);
 });
 
-test('each long test exists, and only npm test without a path leaves it out', () => {
+test('each long test exists, and only npm test without a path skips it', () => {
   expect(LONG_TESTS.filter((path) => !existsSync(path))).toEqual([]);
   expect(allTests()).toEqual(expect.arrayContaining([...LONG_TESTS]));
   expect(selectTests([]).files).toEqual(allTests().filter((path) => !LONG_TESTS.includes(path)));
   for (const path of LONG_TESTS) expect(selectTests([path]).files).toEqual([path]);
 });
 
-test('a unit test needs no program', async () => {
+test('a unit test needs no programs', async () => {
   await using project = await createSmallProject({ ...JEST, 'test/unit.test.ts': `import 'node:fs';` });
   expect(await project.run('test.mjs', { args: ['test/unit'], env: { PATH: '' } })).toEqual({
     code: 0,

@@ -34,19 +34,19 @@ const runbooks = new Map(
 );
 
 describe('the alert rules', () => {
-  test('are valid for promtool', async () => {
+  test('are accepted by promtool', async () => {
     expect(await promtool('check', 'rules', join(FOLDER, 'cloakroom-alerts.yaml'))).toContain('SUCCESS');
   });
 
   test.each(UNIT_TESTS)(
-    'fire as their unit tests expect: %s',
+    'fire as expected by their unit tests: %s',
     async (file) => {
       expect(await promtool('test', 'rules', join(FOLDER, file))).toContain('SUCCESS');
     },
     600_000,
   );
 
-  test('all fire in their unit tests', () => {
+  test('each fire in a unit test', () => {
     const fired = [
       ...UNIT_TESTS.map(read)
         .join('')
@@ -55,7 +55,7 @@ describe('the alert rules', () => {
     expect(new Set(fired)).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 
-  test.each(rules)('use only metrics that Cloakroom exports: $alert$record', ({ expr }) => {
+  test.each(rules)('use only metrics that Cloakroom exports in $alert$record', ({ expr }) => {
     expect(unknownIn(expr, recorded)).toEqual([]);
   });
 });
@@ -69,18 +69,18 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
     expect(annotations?.['runbook_url']).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
   });
 
-  test('has a runbook with each step in order', () => {
+  test('has a runbook with all steps in order', () => {
     const steps = [...runbook.matchAll(/^- \*\*(.+?):\*\* ./gm)].map(([, step]) => step);
     expect(steps).toEqual(['Users see', 'Means', 'Check', 'Do', 'Don’t']);
   });
 });
 
 describe('the runbooks', () => {
-  test('describe exactly the alerts', () => {
+  test('cover exactly the alerts', () => {
     expect([...runbooks.keys()].toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 
-  test('have valid PromQL over metrics that Cloakroom exports', async () => {
+  test('contain valid PromQL on metrics that Cloakroom exports', async () => {
     const queries = [...guide.matchAll(/`([^`\n]+)`/g)]
       .map(([, code = '']) => code)
       .filter((code) => /\b(?:cloakroom_|process_|nodejs_|up\{)/.test(code));
@@ -97,6 +97,6 @@ test.each([
   ['cloakroom_redis_errors_total{kind=~"away|no"}', 'cloakroom_redis_errors_total{kind=~"away|no"}'],
   ['sum by (status) (cloakroom_ready)', 'by (status)'],
   ['namespace_job:nothing:rate5m > 1', 'namespace_job:nothing:rate5m'],
-])('these tests find the unknown part of %s', (expression, unknown) => {
+])('the metric check finds the unknown part of %s', (expression, unknown) => {
   expect(unknownIn(expression)).toEqual([unknown]);
 });

@@ -6,7 +6,7 @@ import type {
   Options as TimeSeriesOptions,
 } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
 
-/** A type as JSON has it: an enum of strings becomes these strings. */
+/** The type of a value after JSON serialisation, in which string enums become strings. */
 type Json<T> = T extends string ? `${T}` : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 
 interface PanelOf<Type extends string, Options, Custom> extends Omit<
@@ -19,7 +19,7 @@ interface PanelOf<Type extends string, Options, Custom> extends Omit<
   fieldConfig: { defaults: Omit<FieldConfig, 'custom'> & { custom?: Custom }; overrides: object[] };
 }
 
-/** A query of Grafana's Prometheus plugin, which the schema leaves open. */
+/** A query of Grafana's Prometheus plugin, which the schema does not define. */
 interface PrometheusQuery {
   refId: string;
   datasource: { type: 'prometheus'; uid: string };
@@ -38,7 +38,7 @@ interface PrometheusAnnotation extends Omit<AnnotationQuery, 'target'> {
   useValueForTime?: 'on';
 }
 
-/** A dashboard of Grafana 10 or newer, with the kinds of panel that ours has. */
+/** A dashboard for Grafana 10 or newer, with the panel types that Cloakroom uses. */
 export type PrometheusDashboard = Json<
   Omit<Dashboard, 'panels' | 'annotations'> & {
     panels: (

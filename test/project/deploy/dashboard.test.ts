@@ -16,16 +16,16 @@ const expressions = [
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
 
-/** An expression with a value for each variable of Grafana. */
+/** Returns an expression with a value in place of each Grafana variable. */
 const filledIn = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:namespace|job|instance)\b/g, '.*');
 
-test('the dashboard has only fields that Grafana knows', async () => {
+test('the dashboard uses only fields that Grafana supports', async () => {
   const from = '../../test/project/deploy/dashboard-model.ts';
   expect(await typeErrors([{ value: dashboard, type: 'PrometheusDashboard', from }])).toEqual([]);
 });
 
-describe('the expressions of the dashboard', () => {
+describe('the dashboard expressions', () => {
   test('are valid PromQL', async () => {
     await expectPromQl(expressions.map(filledIn));
   });
@@ -39,7 +39,7 @@ describe('the expressions of the dashboard', () => {
     expect(Object.keys(cloakroomMetrics).filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  test('select the chosen processes only', () => {
+  test('select only the chosen processes', () => {
     const chosen = 'namespace=~"$namespace",job=~"$job",instance=~"$instance"';
     const selectors = expressions
       .filter((expression) => !expression.startsWith('ALERTS{'))
@@ -48,7 +48,7 @@ describe('the expressions of the dashboard', () => {
   });
 });
 
-describe('the panels of the dashboard', () => {
+describe('the dashboard panels', () => {
   test('have a title, a description and a unit', () => {
     expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
     const without = panels.filter(
@@ -68,7 +68,7 @@ describe('the panels of the dashboard', () => {
   });
 });
 
-test('the metrics that these tests know are exactly those that Cloakroom exports', async () => {
+test('the list of metrics in these tests matches the metrics that Cloakroom exports', async () => {
   const { registry } = createMetrics({ version: '1', revision: 'unknown' });
   const ours = (await registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('cloakroom_'));
   const exported = ours.map(({ name, type, values }) => {

@@ -19,7 +19,7 @@ import { packageVersion } from '../../support/package-version.ts';
 
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** The values of each label; null for a label of any value. */
+  /** The values of each label; null if a label may have any value. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>;
 }
 
@@ -29,7 +29,7 @@ const histogram = (labels: Metric['labels'] = {}): Metric => ({ type: 'histogram
 
 const METHODS = [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])];
 
-/** All metrics of Cloakroom, and the values that their labels may have. */
+/** All metrics of Cloakroom, with the possible values of their labels. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_request_duration_seconds: histogram({
     route: Object.keys(ROUTES),
@@ -57,7 +57,7 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_build_info: gauge({ version: [packageVersion], revision: ['unknown'], node: [process.version] }),
 };
 
-/** Metrics of prom-client and of Prometheus. */
+/** Metrics from prom-client and Prometheus. */
 const others: Readonly<Record<string, Metric>> = {
   nodejs_eventloop_lag_p99_seconds: gauge(),
   nodejs_gc_duration_seconds: histogram({ kind: null }),
@@ -74,7 +74,7 @@ const others: Readonly<Record<string, Metric>> = {
 /** Labels that Prometheus adds. */
 const SCRAPED = ['namespace', 'job', 'instance'];
 
-/** By series: a histogram has three. */
+/** The labels of each series. A histogram has three series. */
 const series = new Map<string, Metric['labels']>();
 for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...others })) {
   if (type !== 'histogram') series.set(name, labels);
@@ -85,7 +85,8 @@ for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...
 }
 
 /**
- * The metrics, labels and label values in a PromQL expression that no process exports. `recorded` are names of recording rules.
+ * Returns the metrics, labels and label values in a PromQL expression that no process exports. `recorded` holds the names of
+ * recording rules.
  */
 export function unknownIn(expression: string, recorded: readonly string[] = []): string[] {
   const unknown: string[] = [];
@@ -115,7 +116,7 @@ function unknownMatchers(name: string, labels: Metric['labels'], matchers: strin
       if (SCRAPED.includes(label)) return [];
       const values = labels[label];
       if (values === undefined) return [`${name}{${label}}`];
-      // A pattern is a list of words, or matches several values.
+      // A pattern is either a list of words or contains a wildcard.
       const words = operator.endsWith('~') ? value.split('|') : [value];
       const isKnown = (word: string) => values?.includes(word) !== false || /[.][*+]/.test(word);
       return words.every(isKnown) ? [] : [`${name}{${matcher}}`];

@@ -16,10 +16,10 @@ import { typeErrors } from './type-errors.ts';
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
-/** Two seconds past SHUTDOWN_SECONDS to store refreshed tokens, and time for a slow exit. */
+/** Allows two seconds after SHUTDOWN_SECONDS to store refreshed tokens, and time for a slow exit. */
 const SECONDS_TO_SPARE = 5;
 
-/** Whether a rule matches an address. A prefix matches whole segments, as the Kubernetes API defines it. */
+/** Returns whether an Ingress rule matches a path. In the Kubernetes API, a prefix matches whole segments. */
 function isFor({ path = '', pathType }: HTTPIngressPath, address: string): boolean {
   return (
     address === path || (pathType === 'Prefix' && address.startsWith(path.endsWith('/') ? path : `${path}/`))
@@ -38,7 +38,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     settings = theOne(manifests, 'ConfigMap').data ?? {};
   });
 
-  test('has only fields of the Kubernetes API', async () => {
+  test('uses only fields of the Kubernetes API', async () => {
     expect(await typeErrors(manifests.map(toClaim))).toEqual([]);
   });
 
@@ -52,12 +52,12 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     const { replicas, strategy } = theOne(manifests, 'Deployment').spec ?? {};
     const [autoscaler] = ofKind(manifests, 'HorizontalPodAutoscaler');
     expect(replicas ?? autoscaler?.spec?.minReplicas ?? 1).toBeGreaterThanOrEqual(2);
-    // Applying the manifest would undo the number of an autoscaler.
+    // Otherwise applying the manifest would reset the number that the autoscaler has chosen.
     expect(replicas === undefined).toBe(autoscaler !== undefined);
     expect(strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
   });
 
-  test('meets the restricted Pod Security Standard, with a read-only root', () => {
+  test('meets the restricted Pod Security Standard with a read-only root file system', () => {
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       runAsUser: 1000,
@@ -72,30 +72,30 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(pod.containers).toHaveLength(1);
   });
 
-  test('probes /healthz and /readyz, with a longer timeout than a response takes', () => {
+  test('probes /healthz and /readyz with a timeout longer than their maximum response time', () => {
     const { startupProbe, livenessProbe, readinessProbe } = container;
     expect([startupProbe, livenessProbe, readinessProbe]).toMatchObject([
       { httpGet: { path: '/healthz', port: 'http' } },
       { httpGet: { path: '/healthz', port: 'http' } },
       { httpGet: { path: '/readyz', port: 'http' }, timeoutSeconds: 3 },
     ]);
-    // With a longer period Cloakroom assumes that no probe reads /readyz, and drains without announcing it.
+    // With a longer period, Cloakroom assumes that /readyz is not probed, and drains without announcing it.
     expect(readinessProbe?.periodSeconds).toBeLessThanOrEqual(5);
   });
 
-  test('listens on the ports of the pod', () => {
+  test('configures the ports that the pod declares', () => {
     const ports = Object.fromEntries((container.ports ?? []).map((port) => [port.name, port.containerPort]));
     expect(settings).toMatchObject({ HOST: '0.0.0.0', PORT: String(ports['http']) });
     expect(settings['METRICS_PORT']).toBe(String(ports['metrics']));
   });
 
-  test('leaves time to drain after SIGTERM', () => {
+  test('leaves enough time to drain after SIGTERM', () => {
     const before = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
     const needed = before + Number(settings['SHUTDOWN_SECONDS']) + SECONDS_TO_SPARE;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed);
   });
 
-  test('has secrets in files only', () => {
+  test('passes secrets only in files', () => {
     const [mount] = container.volumeMounts ?? [];
     const volume = pod.volumes?.find(({ name }) => name === mount?.name);
     expect(volume?.secret?.secretName).toBe('cloakroom');
@@ -104,7 +104,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       { name: 'REDIS_URL_FILE', value: `${mount?.mountPath}/redis-url` },
       { name: 'SESSION_KEYS_FILE', value: `${mount?.mountPath}/session-keys` },
     ]);
-    // With a subPath the kubelet does not replace a changed secret.
+    // With a subPath, the kubelet does not update a changed secret.
     expect(mount?.subPath).toBeUndefined();
     expect(ofKind(manifests, 'Secret')).toEqual([]);
     expect(Object.keys(settings).filter((name) => /SECRET|KEYS|REDIS_URL/.test(name))).toEqual([]);
@@ -114,7 +114,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(container.image?.split('/').at(-1)).toBe(`cloakroom:${version}`);
   });
 
-  test('selects its own pods everywhere', () => {
+  test('selects its own pods in every object', () => {
     const labels = theOne(manifests, 'Deployment').spec?.template.metadata?.labels;
     const policies = ofKind(manifests, 'NetworkPolicy');
     const selectors = [
@@ -131,7 +131,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     );
   });
 
-  test('names only objects and ports that exist', () => {
+  test('refers only to objects and ports that exist', () => {
     const has = (kind: string, name?: string) =>
       manifests.some((manifest) => manifest.kind === kind && manifest.metadata.name === name);
     expect(has('ConfigMap', container.envFrom?.[0]?.configMapRef?.name)).toBe(true);
@@ -163,11 +163,11 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     }
   });
 
-  test('allows only the traffic that it names', () => {
+  test('allows only explicitly listed traffic', () => {
     const policies = ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec);
     const closed = policies.filter((spec) => spec?.ingress === undefined && spec?.egress === undefined);
     expect(closed.map((spec) => spec?.policyTypes)).toEqual([['Ingress', 'Egress']]);
-    // A rule without a peer or a port allows all of them.
+    // A rule without peers or ports allows all of them.
     const rules = [
       ...policies.flatMap((spec) => spec?.ingress ?? []).map(({ from, ports }) => [from, ports]),
       ...policies.flatMap((spec) => spec?.egress ?? []).map(({ to, ports }) => [to, ports]),
@@ -206,11 +206,11 @@ describe('deploy/kubernetes/doctor.yaml', () => {
   const manifest = parse(text) as Manifest & Job;
   const pod = manifest.spec?.template.spec;
 
-  test('has only fields of the Kubernetes API', async () => {
+  test('uses only fields of the Kubernetes API', async () => {
     expect(await typeErrors([toClaim(manifest)])).toEqual([]);
   });
 
-  test('has the image, settings, secrets and permissions of the pods', async () => {
+  test('has the same image, settings, secrets and permissions as the pods', async () => {
     const manifests = await buildManifests('overlays/production');
     const deployed = theOne(manifests, 'Deployment').spec?.template.spec;
     const settings = Object.entries(theOne(manifests, 'ConfigMap').data ?? {});
@@ -223,7 +223,7 @@ describe('deploy/kubernetes/doctor.yaml', () => {
     expect(ours?.env?.length).toBeGreaterThan(7);
   });
 
-  test('has no label that a selector of pods matches', () => {
+  test('has no label that a pod selector matches', () => {
     expect(manifest.spec?.template.metadata?.labels).toBeUndefined();
   });
 });
@@ -232,13 +232,13 @@ test.each([
   ['an unknown field', { spec: { template: { spec: { containers: [], hostnetwork: true } } } }],
   ['a value of the wrong type', { spec: { replicas: '2' } }],
   ['a missing field', { spec: { template: { spec: {} } } }],
-])('these tests find %s', async (_what, change) => {
+])('the type check finds %s', async (_what, change) => {
   const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, ...change };
   const errors = await typeErrors([toClaim(manifest)]);
   expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
 });
 
-/** The example REDIS_URL of an overlay, with a user and a password. */
+/** Returns the example REDIS_URL of an overlay with a user and a password. */
 function redisUrlIn(folder: string): string {
   const text = readFileSync(join(ROOT, 'deploy/kubernetes', folder, 'kustomization.yaml'), 'utf8');
   const [, url = ''] = /redis-url: (\S+)/.exec(text) ?? [];

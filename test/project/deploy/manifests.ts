@@ -13,7 +13,7 @@ import type { Claim } from './type-errors.ts';
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
-/** The fields that every object of Kubernetes has. */
+/** The fields that every Kubernetes object has. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -34,9 +34,9 @@ interface Kinds {
   readonly ServiceAccount: ServiceAccount;
 }
 
-/** The objects that `kubectl apply -k` would apply. `folder` is below deploy/kubernetes. */
+/** Builds the objects that `kubectl apply -k` would apply. `folder` is below deploy/kubernetes. */
 export async function buildManifests(folder: string): Promise<Manifest[]> {
-  // kubectl reports deprecated fields on stderr only.
+  // kubectl reports deprecated fields only on stderr.
   const { stdout, stderr } = await promisify(execFile)('kubectl', ['kustomize', join(FOLDER, folder)]);
   if (stderr !== '') throw new Error(stderr);
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
@@ -52,19 +52,19 @@ const MODULES: Readonly<Record<string, string>> = {
   'monitoring.coreos.com/v1': '../../test/project/deploy/pod-monitor.ts',
 };
 
-/** The claim that an object has the type of its `apiVersion` and `kind` in the API of Kubernetes. */
+/** Returns the claim that an object has the Kubernetes API type of its `apiVersion` and `kind`. */
 export function toClaim(manifest: Manifest): Claim {
   const from = MODULES[manifest.apiVersion];
   if (from === undefined) throw new Error(`${manifest.apiVersion} has no types`);
   return { value: manifest, type: manifest.kind, from };
 }
 
-/** The objects of a kind. */
+/** Returns all objects of a kind. */
 export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K][] {
   return manifests.filter((manifest) => manifest.kind === kind) as unknown[] as Kinds[K][];
 }
 
-/** The only object of a kind. */
+/** Returns the only object of a kind. Throws if there is not exactly one. */
 export function theOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
   const [one, ...others] = ofKind(manifests, kind);
   if (one === undefined || others.length > 0) throw new Error(`there is more or less than one ${kind}`);

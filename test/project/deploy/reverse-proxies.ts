@@ -4,7 +4,7 @@ import { createPlace } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { startNginx } from '../../support/reverse-proxies/nginx.ts';
 import { startTestApp } from '../../support/test-app.ts';
 
-/** The reverse proxies that end TLS, as deploy/ configures them. */
+/** The reverse proxies that terminate TLS, with the configurations in deploy/. */
 export const REVERSE_PROXIES = [
   ['nginx', startNginx],
   ['Caddy', startCaddy],

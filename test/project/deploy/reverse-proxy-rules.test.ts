@@ -10,16 +10,16 @@ import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw-client.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
-// Hostile requests to the reverse proxies and the load balancer, as deploy/ configures them.
+// Hostile requests to the reverse proxies and the load balancer with the configurations in deploy/.
 
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** URLs whose question mark was encoded or lost on the way. */
+/** URLs whose question mark was encoded or lost. */
 const MANGLED = ['%3Fcode=', '%253fcode=', ';code=', '&code=', ',code=', '/code=', '%26', '%3b', '%23'].map(
   (lead) => `/seen${lead}${SECRET}`,
 );
 
-/** Spellings of `/readyz` that some server accepts. */
+/** Spellings of `/readyz` that some servers accept. */
 const READYZ = [
   '/readyz',
   '/readyz?a=b',
@@ -52,7 +52,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
   const overHttp = async (text: string) =>
     (await exchangeBytes(place.httpPort, Buffer.from(text))).toString('latin1');
 
-  test.each(READYZ)('keeps readiness private: %s', async (target) => {
+  test.each(READYZ)('does not expose /readyz: %s', async (target) => {
     expect([400, 404]).toContain(statusOf(await overTls(head(target))));
   });
 
@@ -63,10 +63,10 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
 
   test.each([
     ['another name', head('/', 'other.example')],
-    ['a name that ends with ours', head('/', 'other-localhost')],
-    ['an address', head('/', '127.0.0.1')],
+    ['a name that ends with the right one', head('/', 'other-localhost')],
+    ['an IP address', head('/', '127.0.0.1')],
     ['another name in absolute form', head('http://other.example/', 'localhost')],
-  ])('refuses requests for %s, over TLS or not', async (_what, text) => {
+  ])('refuses requests for %s, with or without TLS', async (_what, text) => {
     const before = testApp.logged.length;
     for (const send of [overTls, overHttp]) {
       const response = await send(text);
@@ -92,7 +92,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
     ['/workspaces?page=2&limit=5', '/workspaces?page=2&limit=5'],
     ['http://localhost/a?b=c', '/'],
     ['/.@other.example', '/'],
-  ])('redirects http to PUBLIC_URL alone, without Strict-Transport-Security: %s', async (target, path) => {
+  ])('redirects http only to PUBLIC_URL and without Strict-Transport-Security: %s', async (target, path) => {
     const response = await overHttp(head(target));
     expect([statusOf(response), locationOf(response)?.startsWith(place.origin + path)]).toEqual([308, true]);
     expect(response).not.toMatch(/^strict-transport-security:/im);
@@ -107,7 +107,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
     expect(locationOf(await overHttp(text))).toBeNull();
   });
 
-  test('logs no query, fragment or user of a URL', async () => {
+  test('does not log the query, fragment or user in a URL', async () => {
     const targets = [
       `/seen?code=${SECRET}`,
       `/seen#state=${SECRET}`,
@@ -121,7 +121,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
       `#${SECRET}`,
       SECRET,
     ];
-    const host = new URL(place.origin).host; // Caddy logs no other
+    const host = new URL(place.origin).host; // Caddy logs only this host
     for (const target of [...targets, ...MANGLED]) {
       for (const send of [overTls, overHttp]) {
         await send(head(target, host));
@@ -148,11 +148,11 @@ describe('HAProxy', () => {
   });
   const send = async (text: string) => (await exchangeBytes(port, Buffer.from(text))).toString('latin1');
 
-  test.each(READYZ)('keeps readiness private: %s', async (target) => {
+  test.each(READYZ)('does not expose /readyz: %s', async (target) => {
     expect([400, 404]).toContain(statusOf(await send(head(target))));
   });
 
-  test('forwards no request for an upgrade', async () => {
+  test('does not forward upgrade requests', async () => {
     const upgrades: unknown[] = [];
     testApp.running.server.on('request', ({ headers, url }) => {
       if (url === '/upgraded') upgrades.push(headers.upgrade);
@@ -162,7 +162,7 @@ describe('HAProxy', () => {
     expect([statusOf(response), upgrades]).toEqual([404, [undefined]]);
   });
 
-  test('logs no query, fragment or user of a URL', async () => {
+  test('does not log the query, fragment or user in a URL', async () => {
     const targets = [
       `/seen?a=${SECRET}`,
       `/seen#${SECRET}`,

@@ -20,7 +20,7 @@ const UNSAFE = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 const isCheck = ({ start }: RawRequest) => start.startsWith('GET /readyz');
 
-// Raw services stand in for Cloakroom's processes: they record each byte, and fail as a broken process does.
+// Raw services replace the Cloakroom processes. They record each byte and can fail like a broken process.
 describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startFront) => {
   const started: AsyncDisposable[] = [];
   let place: Place;
@@ -34,7 +34,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     for (const each of started.toReversed()) await each[Symbol.asyncDispose]();
   });
 
-  /** Starts a process that is ready, and responds to all other requests with `answer`. */
+  /** Starts a process that is ready and responds to all other requests with `answer`. */
   const startProcess = async (answer: RawService['answer'] = () => ok('hello')): Promise<RawService> => {
     const service = await startRawService();
     service.answer = (request, socket) => (isCheck(request) ? last() : answer(request, socket));
@@ -47,7 +47,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
   };
   const apiRequestsTo = ({ requests }: RawService) => requests.filter((request) => !isCheck(request));
 
-  test('a stopped process gets no request', async () => {
+  test('a stopped process receives no requests', async () => {
     const [one, stopped] = [await startProcess(), { host: `127.0.0.1:${await freePort()}` }];
     await startBefore(stopped, one);
     for (const method of ['GET', 'POST']) {
@@ -56,7 +56,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     expect(apiRequestsTo(one)).toHaveLength(2 * REQUESTS);
   });
 
-  test('a GET without a response from one process is sent to another', async () => {
+  test('a GET that gets no response from one process is sent to another', async () => {
     const dying = await startProcess((_request, socket) => {
       socket.destroy();
       return null;
@@ -68,7 +68,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
   });
 
   test.each(UNSAFE)(
-    'a %s without a response from one process is a 502, and sent to no other',
+    'a %s that gets no response from one process ends with 502 and is not sent to another',
     async (method) => {
       let taken = 0;
       const die: RawService['answer'] = (_request, socket) => {
@@ -100,7 +100,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     expect(requests).toBe(1);
   });
 
-  test('GETs share a connection, and other requests do not', async () => {
+  test('GET requests share a connection, but other requests do not', async () => {
     const ports: (number | undefined)[] = [];
     const process = await startProcess((_request, socket) => {
       ports.push(socket.remotePort);
@@ -113,7 +113,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     expect(new Set([first, post, put, del]).size).toBe(4);
   });
 
-  test('a process gets the client address and scheme from the reverse proxy alone', async () => {
+  test('a process receives the client address and scheme only from the reverse proxy', async () => {
     const process = await startProcess();
     await startBefore(process);
     const claims = {
@@ -130,7 +130,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     expect(valuesOf(request, 'x_of_theirs')).toEqual(['kept']);
   });
 
-  test('an upgrade is not forwarded, and the request gets a plain response', async () => {
+  test('an upgrade is not forwarded, and the request gets a normal response', async () => {
     const process = await startProcess();
     await startBefore(process);
     const end = await openTls(place);
@@ -155,7 +155,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     expect(apiRequestsTo(process).map(({ body }) => body.toString())).toEqual(['', 'whole']);
   });
 
-  test('without a running process, the error page names no address or version', async () => {
+  test('without a running process, the error page reveals no address or version', async () => {
     await startBefore({ host: `127.0.0.1:${await freePort()}` }, { host: `127.0.0.1:${await freePort()}` });
     const response = await send('GET');
     expect([502, 503]).toContain(response.status);

@@ -29,7 +29,7 @@ test.each(REVERSE_PROXIES)(
       each.logged().filter(({ path }) => path === '/readyz').length > 2;
     await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
 
-    // Without keep-alive, because an idle connection could close just when the next request uses it.
+    // Disable keep-alive, because an idle connection could close just as the next request uses it.
     const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
     const send = async (count: number): Promise<FleetResponse> => {
       const method = METHODS[count % METHODS.length] ?? 'GET';
@@ -47,7 +47,7 @@ test.each(REVERSE_PROXIES)(
       expect(await old.stop()).toBe(0);
       const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
       await front.leaveOut(null);
-      // Until the reverse proxy has checked the new process, the other one alone receives requests.
+      // Until the reverse proxy has checked the new process, only the other one receives requests.
       await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
     }
     const responses = await load.stop();

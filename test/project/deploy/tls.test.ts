@@ -21,7 +21,7 @@ const SECRET = 'c0de-that-no-log-may-have';
 /** Before 2.8 Caddy completes a response without a length that was cut off; docs/deploy.md warns of it. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
-describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) => {
+describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
   const { place, testApp, front } = useReverseProxy(startFront);
   let send: typeof fetch;
   let cookie: string;
@@ -33,7 +33,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     testApp.intercept = () => false;
     testApp.serviceRequests.length = 0;
   });
-  /** Begins a request of the session; the test writes its body. */
+  /** Starts a request of the session. The test writes its body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
     request(place.origin + API_PATH, {
       method,
@@ -48,12 +48,12 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
   /** Sends a request without a body. */
   const get = async (headers: Record<string, string | number> = {}) =>
     responseTo(begin('GET', headers).end());
-  /** The status and the problem code of a response. */
+  /** Resolves with the status and the problem code of a response. */
   const problemOf = async (response: IncomingMessage) => {
     const { code } = JSON.parse(await text(response)) as { code: string };
     return [response.statusCode, code];
   };
-  /** Sends one request line and gives the whole response. */
+  /** Sends a request with this target. Resolves with the raw response. */
   const sendTarget = async (target: string) => {
     const end = await openTls(place);
     const head = ['Host: localhost', `Cookie: ${cookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
@@ -62,7 +62,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     return end.text();
   };
 
-  test('a user signs in, opens the workspaces and signs out, with Secure cookies', async () => {
+  test('a user can sign in, open the workspaces and sign out with Secure cookies', async () => {
     const browser = new Browser(send);
     const consent = await passSignIn(browser, await browser.open(`${place.origin}/auth/login`));
     const callback = await browser.press(consent, 'Allow');
@@ -87,12 +87,12 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     }
   });
 
-  test('pages send one Strict-Transport-Security header', async () => {
+  test('pages have exactly one Strict-Transport-Security header', async () => {
     const { headers } = await send(place.origin);
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
   });
 
-  test.each(['GET', 'POST'])('http does not redirect API requests: %s', async (method) => {
+  test.each(['GET', 'POST'])('API requests over http are not redirected: %s', async (method) => {
     const url = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
     const response = await fetch(url, { method, redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([404, null]);
@@ -103,20 +103,20 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     ['every character of a path', `${API_PATH}/%E2%82%ac/~_-.!$&'()*+,=:@`],
     ['a malformed query', `${API_PATH}?a=1;b=%zz&&c==//..%2F\\|{}"`],
     ['the longest cursor', `${API_PATH}?next=${'n'.repeat(8192)}`],
-  ])('the service gets the target byte for byte: %s', async (_what, target) => {
+  ])('the service receives the target byte for byte: %s', async (_what, target) => {
     expect(await sendTarget(target)).toMatch(/\r\nVia: 1\.1 cloakroom\b/i);
     expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([target]);
   });
 
   test.each([`${API_PATH}//a`, `//api/public/v1/things`, `${API_PATH}/..;/b`])(
-    'Cloakroom judges the target: %s',
+    'Cloakroom itself checks the target: %s',
     async (target) => {
       expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
       expect(testApp.serviceRequests).toEqual([]);
     },
   );
 
-  test('the largest upload streams to the service', async () => {
+  test('an upload of the maximum size streams to the service', async () => {
     const half = randomBytes(MAX_BODY_BYTES / 2);
     const [seen, digest] = [createDeferred<void>(), createDeferred<string>()];
     testApp.intercept = (req, res) => {
@@ -158,7 +158,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
       cookie,
       'x-requested-with': 'test',
     });
-    const start = 'x'.repeat(64 * 1024); // Cloakroom waits for it before it takes a connection to the service
+    const start = 'x'.repeat(64 * 1024); // Cloakroom waits for this much before it opens a connection to the service
     upload.write(start);
     await seen.promise;
     upload.end(' and more');
@@ -166,7 +166,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     session.close();
   });
 
-  test('an upload that is too large is refused before its body', async () => {
+  test('an upload that is too large is refused before its body is read', async () => {
     const upload = begin('PUT', { 'content-length': MAX_BODY_BYTES + 1 }).on('error', () => {});
     upload.write('x');
     expect(await problemOf(await responseTo(upload))).toEqual([413, 'body_too_large']);
@@ -174,15 +174,15 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('an upload without a session gets its 401 before its body is read', async () => {
+  test('an upload without a session gets a 401 before its body is read', async () => {
     const upload = begin('PUT', { cookie: '', 'content-length': 20 * MIB }).on('error', () => {});
-    // The rest is not sent: writing to a connection that the proxy has closed can lose its response (RFC 9112, section 9.6).
+    // Do not send the rest, because writing to a closed connection can lose the response (RFC 9112, section 9.6).
     upload.write(Buffer.alloc(MIB));
     expect(await problemOf(await responseTo(upload))).toEqual([401, 'sign_in_required']);
     upload.destroy();
   });
 
-  test('a response streams as the service sends it', async () => {
+  test('a response is streamed as the service sends it', async () => {
     const sent = createDeferred<{ write(text: string): void; end(): void }>();
     testApp.intercept = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n');
@@ -201,7 +201,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
   });
 
   test.each(name === 'Caddy' && isOldCaddy() ? [WITH_LENGTH] : [WITH_LENGTH, {}])(
-    'a response that is cut off never looks complete (%j)',
+    'a response that is cut off does not look complete (%j)',
     async (headers) => {
       const started = createDeferred<IncomingMessage['socket']>();
       testApp.intercept = (req, res) => {
@@ -216,7 +216,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     },
   );
 
-  test('a request that its browser cancels is cancelled at the service', async () => {
+  test('a request cancelled by the browser is cancelled at the service', async () => {
     const [arrived, cancelled] = [createDeferred<void>(), createDeferred<void>()];
     testApp.intercept = (_req, res) => {
       res.once('close', () => cancelled.resolve());
@@ -230,7 +230,7 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     await expect(cancelled.promise).resolves.toBeUndefined();
   });
 
-  test('a response reaches the browser byte for byte, and no header of it controls the reverse proxy', async () => {
+  test('a response reaches the browser byte for byte, and its headers do not control the reverse proxy', async () => {
     const body = 'a page that is not compressed. '.repeat(200);
     const given = {
       'content-type': 'text/html',
@@ -254,12 +254,12 @@ describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) 
     expect(testApp.serviceRequests.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
   });
 
-  test('a head of 101 fields reaches Cloakroom, which refuses it', async () => {
+  test('a request with 101 header fields reaches Cloakroom, which refuses it', async () => {
     const headers = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-${at}`, 'y']));
     expect(await problemOf(await get(headers))).toEqual([431, 'too_many_headers']);
   });
 
-  test(`${name} logs no query, not even of a failed request`, async () => {
+  test(`${name} does not log queries, not even for failed requests`, async () => {
     const place2 = await createPlace();
     await using lonely = await startFront(place2, ['127.0.0.1:9']);
     const referer = `${place2.origin}/auth/callback?code=${SECRET}`;

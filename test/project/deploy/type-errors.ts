@@ -9,7 +9,7 @@ import { ROOT } from '../../support/constants.ts';
 export interface Claim {
   readonly value: unknown;
   readonly type: string;
-  /** The module that exports the type, as an import names it. */
+  /** The import specifier of the module that exports the type. */
   readonly from: string;
 }
 
@@ -23,8 +23,8 @@ const OPTIONS = {
 };
 
 /**
- * The errors of the compiler for the claims, one a line. The values are literals of a program, because the compiler then reports
- * unknown fields as well.
+ * Returns the compiler errors for the claims, one per line. The values are literals in a program, so that the compiler also
+ * reports unknown fields.
  */
 export async function typeErrors(claims: readonly Claim[]): Promise<string[]> {
   await mkdir(join(ROOT, '.cache'), { recursive: true });
