@@ -71,14 +71,14 @@ describe('a response', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test('from the gateway is shown with the reason and what the user can do', async () => {
+  test('from the gateway is shown with its reason and a remedy', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
     expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path under[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 
-  test('without a session offers a sign-in that returns to the console with an empty history', async () => {
+  test('to a request without a session offers a sign-in that returns to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and return here' }).click();

@@ -25,7 +25,7 @@ test.each([
   expect(errors).toEqual(Array.from({ length: count }, () => expect.stringContaining('something broke')));
 });
 
-test('the audit reports a log without lines', () => {
+test('the audit reports an empty log', () => {
   expect(errorsIn('')).toEqual(['nothing was logged at all']);
 });
 
@@ -45,7 +45,7 @@ test('a page that passes all http-observatory tests with an A+ has no finding', 
 });
 
 test.each([
-  ['a redirect, which pages send without a session,', { status: 303 }, 'status 303'],
+  ['a redirect to sign-in', { status: 303 }, 'status 303'],
   ['a grade below A+ with all tests passed', { grade: 'A' }, 'its grade is A'],
   ['a failed test with the grade A+', { pass: false }, 'a-test: what it saw'],
 ])('%s in the http-observatory result is a finding', (_what, result, finding) => {

@@ -90,7 +90,7 @@ describe('a check without findings', () => {
     expect(checked.outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
   });
 
-  test('runs all tests, and on another Node the tests that depend on it, with three workers', () => {
+  test('runs all tests, and the version-dependent tests on another Node version, with three workers', () => {
     const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
@@ -174,7 +174,7 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
-test('a test that fails only on the other Node fails the check', async () => {
+test('a test that fails only on the other Node version fails the check', async () => {
   const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
   const { outcome } = await check({ 'jest/bin/jest.js': both });
   expect(outcome).toEqual([1, `Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed']);

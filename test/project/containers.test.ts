@@ -26,7 +26,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  test('names no unknown variable', () => {
+  test('passes no unknown variables', () => {
     const known = new Set([...variableNames, ...Object.keys(localServiceVariables), ...OF_NODE]);
     const unread = (service: string) =>
       variablesOf(text, service).filter((name) => !known.has(name.replace(/_FILE$/, '')));
@@ -37,7 +37,7 @@ describe('docker-compose.yml', () => {
 describe('the Dockerfile', () => {
   const text = read('Dockerfile');
 
-  test('has the version of package.json as its default', () => {
+  test('uses the version from package.json as its default', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(text).toContain(`\nARG VERSION=${version}\n`);
   });

@@ -46,7 +46,7 @@ test('a production install runs its build and installs nothing', async () => {
   });
 });
 
-test('a container without src and without a lock file of npm runs its build', async () => {
+test('a container without src and npm’s lock file runs its build', async () => {
   await using project = await createSmallProject({
     'dist/main.js': PRINT_MODE,
     'node_modules/.package-lock.json': '',

@@ -41,7 +41,7 @@ test('docs/monitoring.md explains every log message', () => {
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 
-test.each([...MEMBERS])('docs/monitoring.md explains the field %s of log lines', (member) => {
+test.each([...MEMBERS])('docs/monitoring.md explains the log field %s', (member) => {
   expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 

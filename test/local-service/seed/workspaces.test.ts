@@ -14,7 +14,7 @@ test('no two of 5,000 workspaces have the same name or id', () => {
   expect(new Set(many.map(({ id }) => id)).size).toBe(5_000);
 });
 
-test('names use many scripts', () => {
+test('workspace names use many scripts', () => {
   const names = demo.map(({ name }) => name).join();
   const scripts = 'Latin Greek Cyrillic Arabic Hebrew Han Katakana Hiragana Hangul Devanagari Thai'.split(
     ' ',

@@ -79,7 +79,7 @@ async function linesOf({ fleet }: Crashed, msg: string, count: number): Promise<
 }
 
 test.each(['on', 'off'] as const)(
-  'with rotation %s, a process killed before the service responds costs one extra token request',
+  'with rotation %s, killing a process before the service responds causes one extra token request',
   async (rotation) => {
     const { fleet, unhandled } = crashes[rotation];
     const { session, responses } = unhandled;
@@ -92,13 +92,13 @@ test.each(['on', 'off'] as const)(
   },
 );
 
-test('with rotation off, a process killed after the service has responded costs no session', () => {
+test('with rotation off, killing a process after the service has responded loses no session', () => {
   const { responses } = crashes.off.unread;
   reportFault('kill -9 of the refreshing process after the response, rotation off', responses);
   expect(tally(responses)).toEqual({ 200: WAITING });
 });
 
-describe('with rotation on, a process killed after the service has responded', () => {
+describe('with rotation on, killing a process after the service has responded', () => {
   test('ends the session within a time limit, and the response gives the reason', () => {
     const { responses } = crashes.on.unread;
     reportFault('kill -9 of the refreshing process after the response, rotation on', responses, {

@@ -59,7 +59,7 @@ describe.each([
     'a process that is stopped at its %s while another process refreshes ends no session',
     async (barrier) => {
       history.takenOver.length = 0;
-      // On a busy machine the request may not reach its barrier in time, or the other process may fail before it takes over.
+      // On a busy machine, the request may not reach its barrier in time, or the other process may fail before it takes over.
       await eventually(async () => {
         await runCommands([stopAt({ barrier, number: 0, process: 0, token: 'expired' }), CONTINUE]);
         return history.takenOver.length > 0;

@@ -67,7 +67,7 @@ test('Cloakroom presents each rotated refresh token only once', async () => {
   expect(new Set(presented).size).toBe(3);
 });
 
-test('Cloakroom presents a refresh token without rotation once for each expiry', async () => {
+test('without rotation, Cloakroom presents the refresh token once for each expiry', async () => {
   await using fixed = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'false' } });
   const presented = await refreshThrice(fixed);
   expect(presented).toHaveLength(3);

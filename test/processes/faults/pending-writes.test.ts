@@ -53,7 +53,7 @@ async function expectNothingLost(
   expect(fleet.service.refreshes).toHaveLength(1);
 }
 
-test('a rotated grant is stored although Redis goes down on its arrival for longer than the lock lives', async () => {
+test('a rotated grant is stored even if Redis goes down on its arrival for longer than the lifetime of the lock', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
@@ -69,7 +69,7 @@ test('a rotated grant is stored although Redis goes down on its arrival for long
   await expectNothingLost('Redis is killed as a rotated grant arrives', session, load, first);
 });
 
-test('a slow token endpoint receives one request although Redis hangs for longer than the lock lives', async () => {
+test('a slow token endpoint receives one request even if Redis hangs for longer than the lifetime of the lock', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const endpoint = fleet.service.holdTokenRequests();
   const first = send(fleet.at(0).url, session.cookie);

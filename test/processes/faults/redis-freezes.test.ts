@@ -37,19 +37,22 @@ function expectInTime(response: FleetResponse, status: number): void {
 
 describe('if Redis freezes during a refresh', () => {
   test.each([
-    ['lock acquisition', /refresh-lock:/],
-    ['session read under the lock', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
-    ['creation of the journal entry', /"state":"open"/],
-    ['write of the new tokens', /KEEPTTL/],
-  ])('at the %s, the client gets a timely 503 and a later request succeeds', async (_step, command) => {
-    const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    proxy.freezeAt = command;
-    expectInTime(await send(fleet.at(0).url, cookie), 503);
-    proxy.thaw();
-    await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
-  });
+    ['acquires the lock', /refresh-lock:/],
+    ['reads the session under the lock', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
+    ['creates the journal entry', /"state":"open"/],
+    ['stores the new tokens', /KEEPTTL/],
+  ])(
+    'while Cloakroom %s, the client gets a 503 in time and a later request succeeds',
+    async (_step, command) => {
+      const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
+      proxy.freezeAt = command;
+      expectInTime(await send(fleet.at(0).url, cookie), 503);
+      proxy.thaw();
+      await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
+    },
+  );
 
-  test('at the clean-up, the response does not wait for Redis', async () => {
+  test('while Cloakroom cleans up, the response does not wait for Redis', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     proxy.freezeAt = deletesEntry(id);
     const response = await send(fleet.at(0).url, cookie);
@@ -99,7 +102,7 @@ describe('if Redis freezes during a sign-in', () => {
     return send(url, `${cookie}; ${binding}`, { path, headers: HTML });
   };
 
-  test('at the write of the new session, the client gets a 503 and keeps the old session', async () => {
+  test('while Cloakroom stores the new session, the client gets a 503 and keeps the old session', async () => {
     const old = await fleet.createSession();
     const response = await signInFrozenAt(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(response, 503);
@@ -108,7 +111,7 @@ describe('if Redis freezes during a sign-in', () => {
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 200);
   });
 
-  test('at the end of the old session, the sign-in succeeds and the old session ends once Redis replies', async () => {
+  test('while Cloakroom ends the old session, the sign-in succeeds and the old session ends once Redis replies', async () => {
     const old = await fleet.createSession();
     const response = await signInFrozenAt(old.cookie, /ended/);
     expectInTime(response, 303);

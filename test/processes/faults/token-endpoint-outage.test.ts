@@ -78,7 +78,7 @@ const fleet = useFleet({
 const observed = new Map<string, ObservedOutage>();
 
 beforeAll(async () => {
-  /** By the refresh token of the grant. */
+  /** The outages by the refresh token of the grant. */
   const outages = new Map<string, Outage>();
   fleet.service.intercept = (req, res, refreshToken) => {
     const outage = outages.get(refreshToken ?? '');

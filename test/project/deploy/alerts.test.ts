@@ -39,7 +39,7 @@ describe('the alert rules', () => {
   });
 
   test.each(UNIT_TESTS)(
-    'fire as expected by their unit tests: %s',
+    'fire as the unit tests expect: %s',
     async (file) => {
       expect(await promtool('test', 'rules', join(FOLDER, file))).toContain('SUCCESS');
     },
@@ -55,7 +55,7 @@ describe('the alert rules', () => {
     expect(new Set(fired)).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 
-  test.each(rules)('use only metrics that Cloakroom exports in $alert$record', ({ expr }) => {
+  test.each(rules)('use only metrics that Cloakroom exports (rule $alert$record)', ({ expr }) => {
     expect(unknownIn(expr, recorded)).toEqual([]);
   });
 });

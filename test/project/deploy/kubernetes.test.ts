@@ -114,7 +114,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(container.image?.split('/').at(-1)).toBe(`cloakroom:${version}`);
   });
 
-  test('selects its own pods in every object', () => {
+  test('selects its own pods in all selectors', () => {
     const labels = theOne(manifests, 'Deployment').spec?.template.metadata?.labels;
     const policies = ofKind(manifests, 'NetworkPolicy');
     const selectors = [

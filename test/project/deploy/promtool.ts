@@ -16,7 +16,7 @@ export async function expectPromQl(expressions: readonly string[]): Promise<void
   try {
     const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
     const file = join(folder, 'rules.yaml');
-    await writeFile(file, JSON.stringify({ groups: [{ name: 'expressions', rules }] })); // JSON is YAML
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'expressions', rules }] })); // JSON is valid YAML
     await promtool('check', 'rules', file);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** Before 2.8 Caddy completes a response without a length that was cut off; docs/deploy.md warns of it. */
+/** Before 2.8, Caddy completes truncated responses that have no length. docs/deploy.md warns about it. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {

@@ -18,7 +18,7 @@ export interface Place {
 export interface ReverseProxy extends AsyncDisposable {
   /** Resolves with its access and error logs so far. */
   logged(): Promise<string>;
-  /** Takes a process out before its SIGTERM, as docs/deploy.md describes; null puts it in again. */
+  /** Takes a process out of rotation before its SIGTERM, as docs/deploy.md describes. Null puts it back. */
   leaveOut(host: string | null): Promise<void>;
   /** Replaces its certificate, and reloads it as docs/secrets.md describes. */
   changeCertificate(certificate: Certificate): Promise<void>;

@@ -26,7 +26,7 @@ async function examine(changes: Record<string, string>): Promise<(id: string) =>
   return (id) => checks.find((check) => check.id === id);
 }
 
-test('a DNS timeout for the service and PUBLIC_URL does not delay the checks of Redis', async () => {
+test('DNS timeouts for the service and PUBLIC_URL do not delay the Redis checks', async () => {
   const findingOf = await examine({ SERVICE_URL: 'https://service.hangs.example' });
   expect(findingOf('service-reachable')).toMatchObject({
     status: 'problem',
@@ -38,7 +38,7 @@ test('a DNS timeout for the service and PUBLIC_URL does not delay the checks of 
     expect(findingOf(id)).toMatchObject({ status: 'ok' });
 });
 
-test('a DNS timeout for Redis does not delay the checks of the service', async () => {
+test('a DNS timeout for Redis does not delay the service checks', async () => {
   const findingOf = await examine({ REDIS_URL: 'redis://redis.hangs.example' });
   expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',

@@ -132,7 +132,7 @@ export async function revokeGrant({ fleet, model }: Run, session: SessionModel):
   markDue(model, session);
 }
 
-/** Deletes the lock of a refresh while its holder runs, as a failover of Redis does. */
+/** Deletes the lock of a refresh while its holder runs, as in a Redis failover. */
 export async function loseLock({ fleet }: Run, session: SessionModel): Promise<void> {
   await fleet.redis.del(lockKey(session));
 }

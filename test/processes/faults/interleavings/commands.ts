@@ -106,7 +106,7 @@ function commandAtBarrier(
 
 /**
  * Stops a process that holds the lock: before it has read the reply of Redis that confirms the lock, with its token request at
- * the service, or with the response on its way. The other process takes over.
+ * the service, or with the response in flight. The other process takes over.
  */
 export const stopAt = (held: HeldRequest) =>
   commandAtBarrier(

@@ -89,7 +89,7 @@ export function createTokenLedger(options: {
         at: model.tick(),
         outcome: 'pending',
         accessToken: undefined,
-        mayRepeat: options.isStopped(pid), // it was sent before
+        mayRepeat: options.isStopped(pid), // sent before the process was stopped
       };
       checkPresentation(presentation);
       presentations.push(presentation);
