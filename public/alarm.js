@@ -1,6 +1,6 @@
-/** A timer for a moment of the clock, however far off. */
+/** A timer for a point in time, however distant. */
 
-/** Timers stand still while the computer sleeps, so the alarm reads the clock this often. */
+/** Timers stop while the computer sleeps, so the alarm reads the clock this often. */
 const READ_CLOCK_MS = 30_000;
 const SOONEST_MS = 1_000;
 
@@ -23,7 +23,7 @@ export function createAlarm(ring) {
   return {
     clear,
     /**
-     * Sets the alarm, in place of an earlier moment. It rings in a second at the earliest.
+     * Sets the alarm and replaces the earlier time. It rings after one second at the earliest.
      * @param {number} at In ms by this browser's clock.
      */
     setTo(at) {

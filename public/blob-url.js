@@ -1,10 +1,10 @@
-/** URLs for links that save what a page holds. */
+/** URLs for links that save data of the page as a file. */
 
-/** How long a URL works. Until then the browser has begun to save the file. */
+/** Lifetime of a URL, long enough for the browser to start saving the file. */
 const LIFETIME_MS = 60_000;
 
 /**
- * Creates a URL for a link that the user clicks now. The blob stays in memory as long as the URL works.
+ * Creates a URL for a link that the user clicks now. The blob stays in memory for the lifetime of the URL.
  * @param {Blob} blob
  */
 export function createTemporaryUrl(blob) {

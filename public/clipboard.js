@@ -1,7 +1,7 @@
-/** The clipboard. */
+/** Access to the clipboard. */
 
 /**
- * Copies a text. False where the browser refuses, or has no clipboard for a page under plain http.
+ * Copies text. Returns false if the browser refuses, or offers no clipboard because the page uses plain HTTP.
  * @param {string} text
  * @returns {Promise<boolean>}
  */

@@ -1,4 +1,4 @@
-/** The scripts of every page. Each looks for its elements, and does nothing on a page without them. */
+/** Starts the scripts of every page. Each script does nothing on a page without its elements. */
 import { startExports } from './export.js';
 import { startFind } from './find.js';
 import { startLoadAllPages } from './load-all-pages.js';

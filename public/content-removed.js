@@ -1,4 +1,4 @@
-/** A signal for requests that a page makes for its user: they end once the content of the page is removed. */
+/** A signal that aborts the requests of a page once its content is removed. */
 
 const controller = new AbortController();
 

@@ -1,8 +1,8 @@
-/** Counts down to a moment in whole seconds. */
+/** Counts down to a point in time, in whole seconds. */
 import { formatCount } from './counts.js';
 
 /**
- * Calls `onTick` with the whole seconds left, at once and whenever they change. The last value is 0.
+ * Calls `onTick` with the remaining seconds, immediately and whenever they change. The last value is 0.
  * @param {number} endsAt In ms by this browser's clock.
  * @param {(secondsLeft: number) => void} onTick
  * @returns {() => void} Stops the countdown.

@@ -1,4 +1,4 @@
-/** Numbers as readers expect them. */
+/** Formats numbers for display. */
 
 const digits = new Intl.NumberFormat('en-GB');
 

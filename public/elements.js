@@ -1,7 +1,7 @@
 /** Finds and creates elements. Text is inserted as text, never as markup. */
 
 /**
- * Finds an element that the template always has. Throws where it is missing.
+ * Finds an element that the template always has. Throws if it is missing.
  * @template {Element} E
  * @param {ParentNode} root
  * @param {string} selector
@@ -30,7 +30,7 @@ export function make(tag, attributes = {}, children = []) {
 }
 
 /**
- * Creates a button that submits no form.
+ * Creates a button that does not submit a form.
  * @param {string} label
  * @param {() => void} press
  * @param {Readonly<Record<string, string>>} attributes

@@ -84,8 +84,8 @@ function putInto(place, line, label) {
 }
 
 /**
- * Announces to screen readers through the live region of the list, which all its exports share. A live region must be in the
- * page before its text.
+ * Makes announcements for screen readers in the live region of the list, which its exports share. A live region must be in
+ * the page before its text.
  * @param {HTMLElement} place
  */
 function createAnnouncer(place) {
@@ -97,7 +97,7 @@ function createAnnouncer(place) {
       own = words;
       if (region) region.textContent = words;
     },
-    /** Removes the words of this export, and leaves those of another. */
+    /** Removes the message of this export, but not that of another. */
     clear() {
       if (region?.textContent === own) region.textContent = '';
     },
@@ -105,7 +105,7 @@ function createAnnouncer(place) {
 }
 
 /**
- * Shows a number five times a second, and announces it rarely.
+ * Updates the shown number five times a second, and announces it every ten seconds.
  * @param {(items: number) => void} show
  * @param {(items: number) => void} announce
  */

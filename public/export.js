@@ -35,7 +35,7 @@ export function startExports(root) {
 function handleClicks(link, place) {
   let isBusy = false;
   link.addEventListener('click', (event) => {
-    // With one of these keys the browser opens or saves the link itself.
+    // With one of these keys, the browser opens or saves the link.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (isBusy) return;
@@ -66,7 +66,7 @@ async function runExport(link, place) {
     make('a', { href: createTemporaryUrl(file), download: file.name }).click();
     status.end(`${formatItems(items)} saved as ${file.name}`);
   } catch (error) {
-    // A browser drops what has arrived but was not read before the connection failed: without items, name no number.
+    // When a connection fails, browsers discard the bytes that were not read. Without items, show no number.
     const after = items === 0 ? '' : ` after ${formatItems(items)}`;
     if (error instanceof SignInRequired) goToSignIn();
     else if (signal.aborted) status.end(`${label} export stopped. Nothing was saved.`);
@@ -77,8 +77,8 @@ async function runExport(link, place) {
 }
 
 /**
- * Fetches a whole file. Rejects with SignInRequired, ExportRefused, the signal's reason, or a TypeError where the connection
- * fails in mid-file.
+ * Fetches a complete file. Rejects with SignInRequired, ExportRefused, the signal's reason, or a TypeError if the connection
+ * fails during the file.
  * @param {string} url
  * @param {AbortSignal} signal
  * @param {(bytes: Uint8Array) => void} onBytes
@@ -102,7 +102,7 @@ async function fetchFile(url, signal, onBytes) {
       controller.enqueue(bytes);
     },
   });
-  // The browser moves a large blob to disk.
+  // The browser stores a large blob on disk.
   const blob = await new Response(response.body.pipeThrough(watched)).blob();
   const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
   return new File([blob], name ?? 'export', { type: response.headers.get('content-type') ?? '' });

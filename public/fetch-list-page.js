@@ -35,7 +35,7 @@ export function firstOf(page) {
 
 /**
  * Fetches the page at `url`, whose first item has the number `first`. Rejects with PageFailed, ListChanged, OtherSession,
- * SignInRequired, the signal's reason, or a TypeError where the connection fails.
+ * SignInRequired, the signal's reason, or a TypeError if the connection fails.
  * @param {{ url: string, first: number }} wanted
  * @param {AbortSignal} signal
  * @param {(words: string) => void} onPause
@@ -58,7 +58,8 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const next = nextOf(page);
     if (firstOf(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
-    // The server seeks the page again, and responds with an earlier one where it could not finish. The next try starts there.
+    // After an expired cursor, the server seeks the page again. If it reaches a limit, it responds with an earlier page, and the
+    // next try continues there.
     const isEarlier = firstOf(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;

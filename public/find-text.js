@@ -1,7 +1,7 @@
-/** Text matching as on the server (src/workspaces/search.ts). One table of tests covers both. */
+/** Matches text as the server does (src/workspaces/search.ts). The same tests cover both. */
 
 /**
- * Removes case and accents from a text, in any form of Unicode.
+ * Removes case and accents from text, in any Unicode normalisation form.
  * @param {string} text
  */
 export function foldText(text) {
@@ -9,7 +9,8 @@ export function foldText(text) {
 }
 
 /**
- * Creates a test for folded texts that contain every word of a search, in any order. No words match everything.
+ * Creates a function that tests whether a folded text contains every word of a search, in any order. Without words, every text
+ * matches.
  * @param {string} words
  * @returns {(foldedText: string) => boolean}
  */

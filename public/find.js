@@ -3,11 +3,11 @@ import { formatNumber } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 import { formatItems, itemNames } from './item-names.js';
 
-/** Screen readers would read a number for each letter, so the status waits for a pause in typing. */
+/** The status waits for a pause in typing, because screen readers would otherwise read a number for each letter. */
 const ANNOUNCE_AFTER_MS = 400;
 
 /**
- * Starts to filter, on a page with a list and its form. Returns a function that filters items that are added later.
+ * Starts the filter on a page that has a list and a search form. Returns a function that filters items that are added later.
  * @returns {(added: readonly Element[]) => void}
  */
 export function startFind() {
@@ -82,8 +82,7 @@ function toSentence(matching, shown) {
 }
 
 /**
- * Restores the words when the user comes back to the page. The browser's own autocompletion would offer them to the next user
- * as well.
+ * Restores the search text when the user comes back to the page. Browser autocompletion would also offer it to the next user.
  * @param {HTMLInputElement} field
  */
 function keepWords(field) {

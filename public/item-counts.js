@@ -16,7 +16,7 @@ export function createLineCount() {
 }
 
 /**
- * Creates a function that counts the items of a CSV export (RFC 4180). A line break in quotes ends no record, and the first
+ * Creates a function that counts the items of a CSV export (RFC 4180). A quoted line break does not end a record, and the first
  * record is the header.
  * @returns {(bytes: Uint8Array) => number}
  */

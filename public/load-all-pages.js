@@ -1,4 +1,4 @@
-/** Loads the remaining pages of a list into the page, to filter, read or print them at once. */
+/** Loads the remaining pages of a list into this page, so that users can filter, read or print them together. */
 import { contentRemovedSignal } from './content-removed.js';
 import { formatNumber } from './counts.js';
 import { find } from './elements.js';
@@ -120,7 +120,7 @@ function showRange(first, size, next) {
 }
 
 /**
- * Creates the two buttons, of which one is shown at a time, and the words beside them.
+ * Creates the two buttons, of which at most one is shown, and the messages beside them.
  * @param {HTMLElement} place
  * @param {GrowingList} list
  */

@@ -1,4 +1,4 @@
-/** Times in the time zone of the reader. The server, which does not know the zone, writes them in UTC. */
+/** Shows times in the reader's time zone. The server does not know it, and writes UTC. */
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' });

@@ -1,4 +1,4 @@
-/** Short messages above the content. Screen readers read each when it appears. */
+/** Short messages above the content, which screen readers announce. */
 
 import { make, makeButton } from './elements.js';
 

@@ -1,4 +1,4 @@
-/** A button that copies the request id of an error page. */
+/** Adds a button that copies the request id of an error page. */
 import { copyText } from './clipboard.js';
 import { make, makeButton } from './elements.js';
 

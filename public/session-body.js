@@ -1,10 +1,10 @@
-/** The body of `/auth/session`, in the terms of this browser. */
+/** Parses the body of `/auth/session`, and converts its times to this browser's clock. */
 
 /**
- * A session of a signed-in user. Times are in ms by this browser's clock, however wrong that clock is.
+ * A session of a signed-in user. Times are in ms by this browser's clock, which may be wrong.
  * @typedef {object} ActiveSession
  * @property {true} signedIn
- * @property {string} name Tells this session from another: its latest possible end, which never changes.
+ * @property {string} name Identifies the session. It is the latest possible end, which never changes.
  * @property {number} idleEndsAt When the session expires unless it is used.
  * @property {number} lastsUntil When the session ends in any case.
  */
@@ -12,8 +12,8 @@
 /** @typedef {ActiveSession | { readonly signedIn: false }} SessionStatus */
 
 /**
- * Reads the body of `/auth/session`; null where it has another form. `sentAt` is the time of the request, because the computer
- * may have slept before the response was read.
+ * Parses the body of `/auth/session`. Returns null if it has another form. `sentAt` is the time of the request, because the
+ * computer may have slept before the response was read.
  * @param {unknown} body
  * @param {number} serverNow By the server's clock, in whole seconds; NaN for a response without a Date.
  * @param {number} sentAt By this browser's clock.
@@ -25,7 +25,7 @@ export function toSession(body, serverNow, sentAt) {
   if (signedIn !== true || typeof expiresAt !== 'string' || typeof idleExpiresAt !== 'string') return null;
   const [idleEnd, lastEnd] = [Date.parse(idleExpiresAt), Date.parse(expiresAt)];
   if (Number.isNaN(idleEnd) || Number.isNaN(lastEnd)) return null;
-  // Date is cut to whole seconds. Assume the latest time within the second, so that no end is shown later than it comes.
+  // Date has whole seconds. Assume the end of that second, so that the page never shows a session end that is too late.
   const ahead = Number.isNaN(serverNow) ? 0 : sentAt - (serverNow + 1_000);
   return { signedIn, name: expiresAt, idleEndsAt: idleEnd + ahead, lastsUntil: lastEnd + ahead };
 }

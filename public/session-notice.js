@@ -1,11 +1,11 @@
-/** The notice that the session ends soon: it counts down on the screen, and screen readers read it twice. */
+/** Shows that the session ends soon. The notice counts down on the screen, and screen readers read it twice. */
 import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';
 import { signInUrl } from './sign-in.js';
 
 const NAME = 'session';
-/** The second reading comes this long before the end. */
+/** Screen readers read the notice again this long before the end. */
 const SECOND_READING_SECONDS = 30;
 
 /** @type {(() => void) | undefined} */

@@ -1,4 +1,4 @@
-/** Covers the content of a page, or replaces it with a panel that says why it is hidden. */
+/** Covers the content of a page, or replaces it with a panel that gives the reason. */
 import { announceContentRemoved } from './content-removed.js';
 import { make, makeButton } from './elements.js';
 import { signInUrl } from './sign-in.js';
@@ -30,7 +30,7 @@ const PANELS = {
 const content = () => document.querySelector('main');
 
 /**
- * Removes the content for good, because another person may use the browser now. Shows a panel instead.
+ * Removes the content permanently, because another person may use the browser now. Shows a panel instead.
  * @param {PanelName} name
  */
 export function removeContent(name) {
@@ -77,7 +77,7 @@ export function coverContent() {
   main.dataset['covered'] = '';
 }
 
-/** Shows the content again as it was. */
+/** Shows the content again, with its scroll position and focus. */
 export function uncoverContent() {
   const main = content();
   if (main === null || !('covered' in main.dataset)) return;

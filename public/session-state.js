@@ -5,7 +5,7 @@
 /** @typedef {'signedOut' | 'signedOutElsewhere'} SignOut */
 
 /**
- * What tabs tell each other. `signing-out`: the user pressed *Sign out*. `check`: the session may have ended. `used`: a tab used
+ * A message between tabs. `signing-out`: the user pressed *Sign out*. `check`: the session may have ended. `used`: a tab used
  * the session of this name.
  * @typedef {{ readonly kind: 'signing-out' } | { readonly kind: 'check' }
  *   | { readonly kind: 'used', readonly name: string }} Message
@@ -39,11 +39,11 @@
 
 /** @typedef {{ readonly state: State, readonly effects: readonly Effect[] }} Step */
 
-/** The notice comes this long before the end, or in the last third of a shorter idle time. */
+/** The notice appears this long before the end, or in the last third of a shorter idle time. */
 const NOTICE_MS = 120_000;
 const RETRY_MS = { first: 5_000, longest: 60_000 };
 const CHECK_AFTER_END_MS = 1_000;
-/** A session that ends this soon after a press of *Sign out* ended by it. */
+/** If the session ends this soon after the user pressed *Sign out*, the sign-out ended it. */
 const SIGN_OUT_MS = 60_000;
 
 /**
@@ -82,7 +82,7 @@ export function next(state, event, now) {
 }
 
 /**
- * Covers the content during a check where the session must have ended by now.
+ * Covers the content during a check if the session must have ended by now.
  * @param {State} state
  * @param {number} now
  * @returns {Step}
@@ -93,7 +93,7 @@ function onCheck(state, now) {
 }
 
 /**
- * Handles a message of another tab. It starts a check, or says that a sign-out has begun there. It ends nothing by itself.
+ * Handles a message from another tab. It starts a check, or records that a sign-out has begun there. It never ends the session.
  * @param {State} state
  * @param {Message} message
  * @param {number} now
@@ -137,7 +137,7 @@ function onActive(state, session, now) {
   }
   const at = endsAt + CHECK_AFTER_END_MS;
   const expiring = /** @type {const} */ ({ ...known, name: 'expiring', checkAt: at });
-  // The response is as old as the session's last moments: it says nothing of now.
+  // The response was sent before the session ended, so it does not show the current state.
   if (now >= endsAt) return { state: expiring, effects: [{ do: 'cover' }, { do: 'checkAt', at }] };
   const canExtend = session.idleEndsAt < session.lastsUntil;
   return {

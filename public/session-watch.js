@@ -11,7 +11,7 @@ import { fetchSession } from './session-status.js';
 const CHANNEL = 'cloakroom-session';
 const CONFIRMATION_MS = 5_000;
 
-/** Watches the session of a signed-in user's page. Any other page has the open tabs check their session. */
+/** Watches the session of a signed-in user's page. Any other page makes the open tabs check their sessions. */
 export function startSessionWatch() {
   const ownName = document.body.dataset['session'];
   if (ownName === undefined) {
@@ -32,7 +32,7 @@ export function startSessionWatch() {
 }
 
 /**
- * Opens the channel between the tabs of this browser. Each tab checks its session itself: a message proves nothing.
+ * Opens the channel between the tabs of this browser. A message proves nothing, so each tab checks its own session.
  * @param {(message: Message) => void} onMessage Called for messages of other tabs.
  * @returns {{ tell: (message: Message) => void }}
  */
@@ -105,7 +105,7 @@ function createWatch(ownName) {
 
   return {
     check,
-    /** The browser shows the page from its back/forward cache: no response to an earlier request counts any more. */
+    /** The browser shows the page from its back/forward cache. Responses to earlier requests are out of date. */
     restored() {
       lastHandled = lastSent;
       coverContent();

@@ -1,9 +1,9 @@
-/** Sign-in from a page, and the way back to it. */
+/** Starts sign-in from a page and returns to it. */
 
-/** The error of a page that needs a new sign-in. */
+/** A request failed because the user has to sign in again. */
 export class SignInRequired extends Error {}
 
-/** The URL that begins sign-in and returns to this page, its fragment included. */
+/** The URL that starts sign-in and returns to this page, including its fragment. */
 export function signInUrl() {
   const { pathname, search, hash } = location;
   return `/auth/login?return_to=${encodeURIComponent(pathname + search + hash)}`;

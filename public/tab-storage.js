@@ -2,7 +2,7 @@
 
 const KEY = 'session';
 
-/** Replaces the storage where the browser denies it. Reading `sessionStorage` throws there. */
+/** Used if the browser denies storage, where reading `sessionStorage` throws. */
 const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
 /** @returns {Pick<Storage, keyof typeof NO_STORAGE>} */
@@ -18,14 +18,14 @@ const ownName = () => document.body.dataset['session'] ?? '';
 
 /** Clears storage that another session has filled, and any storage on a signed-out page. Call it before any script reads it. */
 export function clearForeignStorage() {
-  // An error page does not name its session; the user is signed in where there is a *Sign out*.
+  // An error page does not name its session. If it has a *Sign out* button, the user is signed in.
   if (ownName() === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
   const storage = tabStorage();
   if (storage.getItem(KEY) !== ownName()) storage.clear();
 }
 
 /**
- * Notes that the storage belongs to the page's session. Call it after a value was stored.
+ * Records that the storage belongs to the page's session. Call it after storing a value.
  * @param {Pick<Storage, 'setItem'>} storage
  */
 export function claimStorage(storage) {

@@ -212,7 +212,7 @@ export const PROBLEMS = {
   service_rate_limited: {
     status: 503,
     title: 'Too many requests just now',
-    detail: 'The service is limiting requests. You are still signed in. Try again in a moment.',
+    detail: 'The service is limiting requests. You are still signed in.',
     retryAfterSeconds: 1,
   },
   service_failed: {

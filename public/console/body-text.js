@@ -1,4 +1,4 @@
-/** Decides how a body is shown, and how much of it. */
+/** Decides how to show a body, and how much of it. */
 import { formatCount } from '../counts.js';
 import { formatJson } from './json-text.js';
 
@@ -100,7 +100,7 @@ function decoderFor(contentType) {
 }
 
 /**
- * Decodes bytes; null for bytes that are invalid in this encoding. The last character may be cut.
+ * Decodes bytes. Returns null if they are invalid in this encoding. The last character may be cut off.
  * @param {Uint8Array} bytes
  * @param {string} encoding
  * @param {boolean} isWhole

@@ -47,7 +47,7 @@ export function createBodyView(section) {
 }
 
 /**
- * Colours ranges of a text. Thousands of elements would make the page slow.
+ * Colours ranges of text without elements, because thousands of them would slow the page down.
  * @param {HTMLElement} pre
  * @param {readonly Mark[]} marks
  */

@@ -1,4 +1,4 @@
-/** Writes a request as curl command or fetch code, without cookie and token. */
+/** Writes a request as a curl command or as fetch code, without cookie or token. */
 import { isKept, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -8,7 +8,7 @@ import { isKept, toUrl } from './request-rules.js';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The headers of a request: its rows, and the content type of the form unless a row has one.
+ * Returns the headers of a request: its rows, and the content type of the form unless a row sets it.
  * @param {ComposedRequest} request
  * @returns {Pair[]}
  */
@@ -77,7 +77,7 @@ function toHeadersCode(headers) {
 }
 
 /**
- * Returns a text as a JavaScript string in single quotes.
+ * Returns text as a JavaScript string in single quotes.
  * @param {string} text
  */
 function quoted(text) {
@@ -86,7 +86,7 @@ function quoted(text) {
 }
 
 /**
- * Returns a text as a word for a shell. In single quotes, only the quote itself has a meaning.
+ * Quotes text for a POSIX shell. Within single quotes, only the quote itself is special.
  * @param {string} text
  */
 function shellQuoted(text) {

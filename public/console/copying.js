@@ -1,4 +1,4 @@
-/** Copies texts and confirms it. Where the browser refuses, selects the text for the user to copy. */
+/** Copies text and confirms it. If the browser refuses, selects the text for the user to copy. */
 import { copyText } from '../clipboard.js';
 import { find } from '../elements.js';
 
@@ -19,7 +19,7 @@ export async function copyOrSelect({ name, text }, status, select) {
 }
 
 /**
- * Copies texts that are not in the page. A field shows a text that the browser refuses to copy.
+ * Copies text that is not in the page. If the browser refuses, a field shows the text.
  * @param {ParentNode} place Holds the status and the field.
  */
 export function createCopying(place) {

@@ -1,4 +1,4 @@
-/** Explains from a response what the gateway did with the request. */
+/** Explains what the gateway did with a request, from its response. */
 import { formatDuration } from '../countdown.js';
 import { ADVICE } from './problem-advice.js';
 import { toRequestTiming } from './server-timing.js';
@@ -6,7 +6,7 @@ import { toRequestTiming } from './server-timing.js';
 /** @typedef {import('./server-timing.js').RequestTiming} RequestTiming */
 
 /**
- * A problem (RFC 9457) of the gateway. Missing members are empty.
+ * A problem (RFC 9457) from the gateway. Missing members are empty.
  * @typedef {object} Problem
  * @property {string} code
  * @property {string} title

@@ -68,7 +68,7 @@ export function createHistoryView(root, storage, onChoose) {
         ended(outcome) {
           const words = toOutcome(outcome);
           const isKept = noteOutcome(storage, sentAt, words);
-          // Keeps the items, as one of them may have the focus.
+          // Keeps the list items, because one of them may have the focus.
           if (isKept) showOutcome(find(list, '.history__outcome', HTMLElement), words);
           else show();
         },

@@ -1,11 +1,11 @@
-/** A request of the history in few words. */
+/** Summarises a request of the history. */
 import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-/** Longest name or value that stays whole. Cursors are longer and look alike. */
+/** Maximum length of a name or value that is not shortened. Cursors are longer and look alike. */
 const MAX_CHARACTERS = 24;
-/** Characters that a shortened text keeps of its beginning, and of its end. */
+/** Characters that a shortened text keeps at each end. */
 const KEPT_CHARACTERS = 8;
 /** A percent-encoded byte counts as one character, so that none is cut. */
 const CHARACTER = /%[\dA-F]{2}|[^%]/gi;
@@ -42,7 +42,7 @@ const ENDS = {
 };
 
 /**
- * An outcome in a word or two.
+ * Returns an outcome in one or two words.
  * @param {{ status: number, end: keyof typeof ENDS } | keyof typeof NO_STATUS} outcome
  */
 export function toOutcome(outcome) {

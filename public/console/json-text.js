@@ -1,5 +1,5 @@
 /**
- * Indents JSON token by token, without parsing it: long numbers, the order of names and repeated names stay as they are.
+ * Indents JSON token by token, without parsing it. Long numbers, the order of names and repeated names stay unchanged.
  */
 
 /** @typedef {'name' | 'text' | 'value'} MarkKind */
@@ -10,7 +10,7 @@ const MAX_INDENT = 24;
 const MAX_MARKS = 4_000;
 const WHITESPACE = /[\t\n\r ]/;
 const PUNCTUATION = '{}[],:';
-/** Invisible characters and those that change the text direction, without the joiners that emoji and scripts need. */
+/** Invisible characters and those that change the text direction, except the joiners that emoji and scripts need. */
 const INVISIBLE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/gu; // oxlint-disable-line no-control-regex
 
@@ -82,7 +82,7 @@ function skipWhitespace(text, at) {
 }
 
 /**
- * The end of the string, number or word at `at`, at most `maxLength` characters on.
+ * Returns the end of the string, number or word at `at`, at most `maxLength` characters later.
  * @param {string} text
  * @param {number} at
  * @param {number} maxLength

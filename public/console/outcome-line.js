@@ -35,7 +35,7 @@ export function createOutcomeLine(root) {
     /** Whether the user has scrolled since. The page itself moves by a line or two when text appears. */
     hasScrolledAway: () => Math.abs(scrollY - position) > innerHeight / 4,
     /**
-     * Scrolls this line to the top, unless it and enough of the outcome are in sight. The focus stays, so that the user can
+     * Scrolls this line to the top, unless it and enough of the outcome are visible. The focus stays, so that the user can
      * correct the request and send it again.
      * @param {HTMLElement} [last] The last element of the outcome.
      */
@@ -49,7 +49,7 @@ export function createOutcomeLine(root) {
   };
 }
 
-/** The height that is covered at the top of the window, in px. */
+/** The height of the covered area at the top of the window, in px. */
 function scrollPadding() {
   return Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 }

@@ -1,4 +1,4 @@
-/** The unsent request of the form, for the user's return to this tab. It is cleared with the history. */
+/** Keeps the unsent request of the form for when the user returns to this tab. It is cleared with the history. */
 import { isKeptRequest, toKept } from './request-history.js';
 
 /** @typedef {import('./request-history.js').KeptRequest} KeptRequest */

@@ -1,4 +1,4 @@
-/** The fields of the request form: reads and fills them. */
+/** Reads and fills the fields of the request form. */
 import { find } from '../elements.js';
 import { createPairRows } from './pair-rows.js';
 
@@ -26,7 +26,7 @@ export function findFields(form, onChange) {
 }
 
 /**
- * Reads the request as it will be sent. A query that the user typed into the path is split off.
+ * Reads the request as it will be sent. Splits off a query that the user typed into the path.
  * @param {RequestFields} fields
  * @param {string} origin
  * @returns {ComposedRequest}

@@ -21,11 +21,11 @@ import { isKept } from './request-rules.js';
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
-/** Longest body that the history keeps, because a tab's storage is small. */
+/** Maximum length of a body that the history keeps, because the storage of a tab is small. */
 const MAX_BODY_LENGTH = 20_000;
 
 /**
- * Reads the requests of the history, the latest one first.
+ * Reads the requests of the history, newest first.
  * @param {Store} storage
  * @returns {SentRequest[]}
  */
@@ -39,7 +39,7 @@ export function readHistory(storage) {
 }
 
 /**
- * Puts a request first, in place of an equal one, and without credentials.
+ * Adds a request as the first, without credentials. It replaces an equal one.
  * @param {Store} storage
  * @param {ComposedRequest} request
  * @param {number} sentAt In ms since the epoch.
@@ -65,7 +65,7 @@ export function toKept(request) {
 }
 
 /**
- * Adds the outcome to the latest request, unless that is another one or the history was cleared.
+ * Adds the outcome to the newest request, unless that is a different one or the history was cleared.
  * @param {Store} storage
  * @param {number} sentAt Of the request, in ms since the epoch.
  * @param {string} outcome

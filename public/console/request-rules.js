@@ -25,7 +25,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Methods that `fetch` refuses. */
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** Headers that the browser sets itself. It drops those of a page (Fetch, “forbidden request-header”). */
+/** Headers that only the browser sets. It drops them from requests of a page (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer
@@ -38,7 +38,7 @@ const NOT_FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-cli
 const MAX_CHECKED_JSON = 1_000_000;
 
 /**
- * The URL of a request, with its query percent-encoded; null for an invalid URL.
+ * Returns the URL of a request with its query percent-encoded, or null if the URL is invalid.
  * @param {Pick<ComposedRequest, 'path' | 'query'>} request
  * @param {string} origin
  * @returns {URL | null}
@@ -46,7 +46,7 @@ const MAX_CHECKED_JSON = 1_000_000;
 export function toUrl({ path, query }, origin) {
   const parameters = new URLSearchParams();
   for (const [name, value] of query) if (name !== '') parameters.append(name, value);
-  // Only some servers decode + to a space. All decode %20.
+  // Only some servers decode + as a space. All decode %20.
   const encoded = parameters.toString().replaceAll('+', '%20');
   const separator = encoded === '' ? '' : path.includes('?') ? '&' : '?';
   const target = path + separator + encoded;
@@ -62,7 +62,7 @@ export function isKept([name]) {
 }
 
 /**
- * All faults of a request, in the order of the form.
+ * Returns all faults of a request, in the order of the form.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @returns {Fault[]}

@@ -38,7 +38,7 @@ export function toActions({ body, contentType, json, request, needsSignIn }, { o
 }
 
 /**
- * Replaces the actions of the response before. The focus stays on *Next page*, for users who page by keyboard.
+ * Replaces the actions of the previous response. The focus stays on *Next page*, for users who page by keyboard.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} actions
  * @param {HTMLElement} heading Takes the focus at the end of the list.
@@ -52,7 +52,7 @@ export function replaceActions(place, actions, heading, focusOptions) {
 }
 
 /**
- * The cursor of the next page (service interface, section 4.5); null on the last page.
+ * Returns the cursor of the next page (service interface, section 4.5), or null on the last page.
  * @param {unknown} json
  */
 function cursorOf(json) {
@@ -63,7 +63,7 @@ function cursorOf(json) {
 }
 
 /**
- * The request for the next page. The interface demands the same `limit`.
+ * Returns the request for the next page. The interface requires the same `limit`.
  * @param {ComposedRequest} request
  * @param {string} cursor
  * @returns {ComposedRequest}
@@ -73,14 +73,14 @@ function withCursor(request, cursor) {
 }
 
 /**
- * A link that saves the body, named after the last segment of the path.
+ * Creates a link that saves the body in a file named after the last segment of the path.
  * @param {Blob} body
  * @param {string} path
  * @param {string} contentType
  */
 function toSaveLink(body, path, contentType) {
   const last = /([^/?]+)\/*(?:\?.*)?$/.exec(path)?.[1]?.replaceAll(/[^\w.-]/g, '_') ?? 'response';
-  // Without an extension a browser chooses one, and takes JSON for .txt.
+  // Without an extension, browsers choose one, and save JSON as .txt.
   const name = isJsonType(contentType) && !/\.\w+$/.test(last) ? `${last}.json` : last;
   const link = make(
     'a',

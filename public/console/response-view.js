@@ -79,7 +79,7 @@ export function createResponseView(root, listeners) {
     },
     progress: outcomeLine.showProgress,
     /**
-     * Rejects where the response can't be shown.
+     * Rejects if the response can't be shown.
      * @param {Outcome} outcome
      * @param {ComposedRequest} request
      */
@@ -93,7 +93,7 @@ export function createResponseView(root, listeners) {
       section.removeAttribute('aria-busy');
       if (!hasScrolledAway) outcomeLine.bringIntoView(section);
     },
-    /** Hides a response of which only a part could be shown. */
+    /** Hides a response that could be shown only in part. */
     failed: () => showNone('failed'),
     /** @param {number} bytes The length of the encoded body. */
     wireSize: (bytes) => body.wireSize(bytes),
@@ -105,7 +105,7 @@ export function createResponseView(root, listeners) {
  * @returns {string[]}
  */
 function endSentences({ end, body }) {
-  // A browser drops what has arrived but was not read before the connection failed: without bytes, name no number.
+  // When a connection fails, browsers discard the bytes that were not read. Without bytes, show no number.
   const after = body.size === 0 ? '' : ` after ${formatCount(body.size, 'byte')}`;
   if (end === 'interrupted') return [`The connection failed${after}. The response is incomplete.`];
   if (end === 'cancelled') return [`Cancelled${after}. The response is incomplete.`];

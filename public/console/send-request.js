@@ -16,11 +16,11 @@ import { toUrl } from './request-rules.js';
 
 /** @typedef {ReceivedResponse | 'redirect' | 'cancelled' | 'offline' | 'unreachable'} Outcome */
 
-/** Longest body that the console reads to its end. */
+/** Maximum length of a body that the console reads to its end. */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends the request. Never rejects. Follows no redirect, so that the request goes to the gateway only, and bypasses the
+ * Sends the request. Never rejects. Does not follow redirects, so that the request goes only to the gateway, and bypasses the
  * browser's cache.
  * @param {ComposedRequest} request One that may be sent (`faultsOf`).
  * @param {object} options

@@ -1,4 +1,4 @@
-/** Reads `Server-Timing` (W3C): how long the parts of a request took, and what the gateway did (docs/api.md). */
+/** Reads how long the parts of a request took, and what the gateway did, from `Server-Timing` (W3C; docs/api.md). */
 
 /**
  * @typedef {object} TimedPart
@@ -12,7 +12,7 @@ const PARTS = ['session', 'token', 'service'];
 /** @typedef {{ session: TimedPart, token: TimedPart, service: TimedPart }} RequestTiming */
 
 /**
- * Reads the gateway's entries; null without them. The service may send entries of the same names: the gateway's come last.
+ * Reads the gateway's entries. Returns null without them. The service may send entries of the same names before them.
  * @param {string | null} header
  * @returns {RequestTiming | null}
  */

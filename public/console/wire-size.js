@@ -1,6 +1,6 @@
-/** The encoded length of a response body, which scripts learn only from the browser's resource timing. */
+/** Measures the encoded length of a response body, which scripts can read only from the browser's resource timing. */
 
-/** Longest wait for the size. The browser reports a resource after its body has ended, and some never. */
+/** Maximum wait for the size. The browser reports a resource after the end of its body, and some resources never. */
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -29,7 +29,7 @@ export function watchWireSize(url) {
   return {
     stop,
     /**
-     * Calls the listener once the size is known, if that is soon. Call this after the response.
+     * Calls the listener once the size is known, within the timeout. Call this after the response.
      * @param {(bytes: number) => void} listener
      */
     whenKnown(listener) {

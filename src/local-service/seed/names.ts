@@ -53,7 +53,7 @@ export const WORKSPACE_DESCRIPTIONS: readonly string[] = [
   '함께 생각하는 공간',
   'مساحة للتفكير معًا',
   'Место, где мы думаем вместе.',
-  'A long one: this workspace holds the journey maps, service blueprints, interview notes and synthesis of eleven research rounds, kept together so that whoever joins can follow how each decision came about.',
+  'This workspace holds the journey maps, service blueprints, interview notes and synthesis of eleven research rounds. They are kept together so that new members can follow how each decision was made.',
 ];
 
 export const ROOM_NAMES = split(`
