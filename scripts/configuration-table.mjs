@@ -7,11 +7,12 @@ import { launch, root } from './launch.mjs';
 
 // Writes the table of variables in docs/configuration.md from the schema. The column "Meaning" is written by hand and kept.
 
+/** @typedef {import('./configuration/table.mjs').Schema} Schema */
+
 await launch(async () => {
   await ensurePackages();
   await ensureBuild();
-  /** @type {import('./configuration/table.mjs').Schema} */
-  const schema = await import(join(root, 'dist/config/schema.js'));
+  const schema = /** @type {Schema} */ (await import(join(root, 'dist/config/schema.js')));
   const file = join(root, 'docs/configuration.md');
   writeFileSync(file, withTable(readFileSync(file, 'utf8'), schema));
 });

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { withTable } from '../../scripts/configuration/table.mjs';
 import { loadConfig, variableNames } from '../../src/config/load.ts';
+import * as schema from '../../src/config/schema.ts';
+import { ROOT } from '../support/constants.ts';
 import { minimalEnv } from '../unit/config/minimal-env.ts';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
@@ -43,6 +47,30 @@ test('a copy of .env.example with a session key is a valid configuration', () =>
 
 test('.env.example contains no session key', () => {
   expect(examples).toContainEqual({ name: 'SESSION_KEYS', value: '', commented: false });
+});
+
+const document = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+
+test('the table of variables matches the output of `npm run configuration-table`', () => {
+  expect(document).toBe(withTable(document, schema));
+});
+
+test('the table describes every variable and its values', () => {
+  const rows = [
+    ...document.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\| (.+?) +\| (restart|SIGHUP) +\| (.+?) +\|$/gm),
+  ];
+  expect(rows.map(([, name]) => name)).toEqual(Object.keys(schema.variables));
+  for (const cells of rows) expect(cells).not.toContainEqual(expect.stringMatching(/^ *$/));
+});
+
+test('the table reflects a changed default, range and file variable', () => {
+  const changed = {
+    variables: { ...schema.variables, PORT: schema.integer(1, 9).default(8) },
+    fileVariables: ['PORT'],
+  };
+  const table = withTable(document, changed);
+  expect(table).toMatch(/^\| `PORT` +\| `8` +\| 1 to 9 +\| SIGHUP +\| Port to listen on/m);
+  expect(table).toMatch(/^\| `CLIENT_SECRET` .*\| restart +\|/m);
 });
 
 function toEnv(variables: typeof examples): Record<string, string> {

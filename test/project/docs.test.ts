@@ -20,6 +20,32 @@ describe.each(DOCUMENTS)('%s', (file) => {
   });
 });
 
+test('README and docs have at most 30,000 words together', () => {
+  const counted = DOCUMENTS.filter((file) => file !== 'CHANGELOG.md');
+  const words = counted.map((file) => readFileSync(join(ROOT, file), 'utf8').trim().split(/\s+/).length);
+  expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(30_000);
+});
+
+test('README has at most 110 lines', () => {
+  expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(110);
+});
+
+test.each(DOCUMENTS.filter((file) => /^docs\/[^/]+$/.test(file)))(
+  '%s begins with the questions that it answers',
+  (file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    expect(text).toMatch(/^# .+\n\n[^#]+?\nThis page answers:\n\n- /);
+  },
+);
+
+test.each(DOCUMENTS.filter((file) => file.startsWith('docs/decisions/')))(
+  '%s has a context, a decision and a price',
+  (file) => {
+    const headings = readFileSync(join(ROOT, file), 'utf8').match(/^## .*$/gm);
+    expect(headings).toEqual(['## Context', '## Decision', '## Price']);
+  },
+);
+
 describe('the link checks', () => {
   const here = 'docs/api.md';
 
