@@ -87,7 +87,7 @@ describe('HTTP Basic in compatibility mode', () => {
 });
 
 test('the front page mentions compatibility mode only if it is on', async () => {
-  expect((await request(compat).get('/')).text).toContain('more than the interface');
+  expect((await request(compat).get('/')).text).toContain('more than its interface');
   expect((await request(strict).get('/')).text).not.toContain('ompatibility');
 });
 
