@@ -69,6 +69,6 @@ function valuesOf(parser) {
   const message = parser.safeParse(INVALID).error?.issues[0]?.message ?? '';
   return message
     .replace(/^must (?:be )?/, '')
-    .replace(/^a whole number from (\d+) to (\d+), in decimal digits$/, '$1 to $2')
+    .replace(/^a whole number from (\d+) to (\d+), in decimal digits$/, '$1–$2')
     .replace(/^one of: /, '');
 }

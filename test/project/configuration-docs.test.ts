@@ -69,7 +69,7 @@ test('the table reflects a changed default, range and file variable', () => {
     fileVariables: ['PORT'],
   };
   const table = withTable(document, changed);
-  expect(table).toMatch(/^\| `PORT` +\| `8` +\| 1 to 9 +\| SIGHUP +\| Port to listen on/m);
+  expect(table).toMatch(/^\| `PORT` +\| `8` +\| 1–9 +\| SIGHUP +\| Port to listen on/m);
   expect(table).toMatch(/^\| `CLIENT_SECRET` .*\| restart +\|/m);
 });
 
