@@ -33,7 +33,7 @@ const SERVICES = new Set(
 /** Programs that readers have: the usual shell programs and those that the docs introduce. */
 const PROGRAMS = new Set(
   (
-    'awk base64 caddy cat cd chmod chown cp curl docker echo export git grep haproxy head install jq kill kubectl mkdir mv ' +
+    'awk base64 caddy cat cd chmod chown cp curl docker echo export git grep haproxy head install journalctl jq kill kubectl mkdir mv ' +
     'nginx node npm openssl printf promtool redis-cli redis-server rm sed sleep sort sudo sudoedit systemctl tail tee test tr ' +
     'umask uniq useradd wc'
   ).split(' '),
