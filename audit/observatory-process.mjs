@@ -3,23 +3,23 @@ import { createRequire } from 'node:module';
 import axios from 'axios';
 
 /**
- * Scans one address with Mozilla's HTTP Observatory and prints the result. It runs in its own process, because Node reads
- * NODE_EXTRA_CA_CERTS only at its start.
+ * Scans one address with Mozilla's HTTP Observatory and prints the result. It runs in a process of its own, because Node reads
+ * NODE_EXTRA_CA_CERTS only when it starts.
  */
 
-// The Observatory downloads its HSTS preload list at installation. localhost is not on it.
+// An install script, which does not run here, would download the HSTS preload list. The list does not have localhost anyway.
 const list = new URL(
   '../conf/hsts-preload.json',
   `file://${createRequire(import.meta.url).resolve('@mdn/mdn-http-observatory')}`,
 );
 writeFileSync(list, '{}');
 
-// The Observatory has no option for a cookie. Add one to the axios that it uses.
+// The Observatory has no option for a cookie, so set it in the axios that it uses.
 const cookie = process.env['AUDIT_COOKIE'];
 if (cookie !== undefined) axios.defaults.headers.common['cookie'] = cookie;
 
 const { scan } = await import('@mdn/mdn-http-observatory');
 const [, , page = ''] = process.argv;
-// The Observatory follows redirects and would grade the sign-in page instead.
+// The Observatory follows redirects and may grade another page. The status shows whether it did.
 const { status } = await axios.get(`https://${page}`, { maxRedirects: 0, validateStatus: () => true });
 console.log(JSON.stringify({ ...(await scan(page)), status }));

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { runScanner } from './support/run-scanner.mjs';
 
 const PROCESS = fileURLToPath(new URL('observatory-process.mjs', import.meta.url));
-/** The pages to scan, and whether they need a session. */
+/** The pages to scan. */
 const PAGES = [
   { path: '/', signedIn: false },
   { path: '/workspaces', signedIn: true },
@@ -10,43 +10,43 @@ const PAGES = [
 ];
 
 /**
- * Scans pages with Mozilla's HTTP Observatory. Every grade but A+ is a finding.
- * @param {import('./support/stage.mjs').Stage} stage
- * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ * Scans pages with Mozilla's HTTP Observatory.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
-export async function observe(stage) {
-  const verdicts = [];
+export async function scanPages(system) {
+  const results = [];
   for (const { path, signedIn } of PAGES) {
     const env = {
-      NODE_EXTRA_CA_CERTS: stage.certificate,
-      ...(signedIn && { AUDIT_COOKIE: stage.cookie }),
+      NODE_EXTRA_CA_CERTS: system.certificate,
+      ...(signedIn && { AUDIT_COOKIE: system.cookie }),
     };
-    const address = new URL(path, stage.origin);
+    const address = new URL(path, system.origin);
     const output = await runScanner(process.execPath, [PROCESS, address.host + path], {
       seconds: 60,
       env,
     });
-    verdicts.push({ scanner: 'http-observatory', target: path, ...judge(output) });
+    results.push({ scanner: 'http-observatory', target: path, ...evaluateScan(output) });
   }
-  return verdicts;
+  return results;
 }
 
 /**
- * Returns the findings for a page: a grade below A+, each failed test, and a scan of another page.
+ * Returns the result of a scan. A grade below A+, a failed test and a scan of another page are findings.
  * @param {string} output of observatory-process.mjs
  */
-export function judge(output) {
+export function evaluateScan(output) {
   const line = output.split('\n').find((each) => each.startsWith('{'));
   if (line === undefined) return { result: 'failed', findings: [output] };
   const { scan, tests, status } =
     /** @type {import('@mdn/mdn-http-observatory').ScanResult & { status: number }} */ (JSON.parse(line));
-  const lost = Object.entries(tests).filter(([, { pass }]) => !pass);
+  const failed = Object.entries(tests).filter(([, { pass }]) => !pass);
   return {
     result: `${scan.grade} (${scan.score}), ${scan.testsPassed} of ${scan.testsQuantity} passed, status ${status}`,
     findings: [
-      ...(status === 200 ? [] : [`status ${status}: it is another page that was looked at`]),
-      ...(scan.grade === 'A+' ? [] : [`its grade is ${scan.grade}`]),
-      ...lost.map(([name, { result }]) => `${name}: ${result}`),
+      ...(status === 200 ? [] : [`status ${status}: the scan was of another page`]),
+      ...(scan.grade === 'A+' ? [] : [`grade ${scan.grade}`]),
+      ...failed.map(([name, { result }]) => `${name}: ${result}`),
     ],
   };
 }

@@ -1,4 +1,4 @@
-// What is used of packages that only `npm run audit:web` installs: the code around them is checked without them too.
+// Types of packages that only `npm run audit:web` installs, so that tsc can check the audit without them.
 
 declare module '@mdn/mdn-http-observatory' {
   export interface ScanResult {

@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js';
 import { CspParser } from 'csp_evaluator/dist/parser.js';
 import { request } from 'undici';
 
-/** One page of each kind, and a response of the service, which may be a page. Problems and other JSON are not pages. */
+/** One page of each kind, and a response of the service, which may be HTML. Other JSON is no page. */
 const PATHS = [
   '/',
   '/workspaces',
@@ -13,36 +13,37 @@ const PATHS = [
   '/api/public/v1/workspaces',
 ];
 const SERIOUS = new Set([Severity.HIGH, Severity.SYNTAX, Severity.MEDIUM]);
-/** What it would have us look into, by directive and value, and what we found. @type {Readonly<Record<string, string>>} */
-const LOOKED_INTO = {
-  "script-src 'self'":
-    'scripts of ours alone: templates escape, and what the API answers is sent with nosniff',
+/** Accepted results of low severity, by directive and value, with the reason. @type {Readonly<Record<string, string>>} */
+const ACCEPTED = {
+  "script-src 'self'": 'only our scripts have this origin: templates escape, and API responses have nosniff',
 };
 
 /**
- * Evaluates each Content-Security-Policy with Google's csp_evaluator. A result of high or medium severity, or a new lower one, is a
- * finding.
- * @param {import('./support/stage.mjs').Stage} stage
- * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ * Evaluates the Content-Security-Policy of each page with Google's csp_evaluator.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
 export async function evaluatePolicies({ direct, cookie }) {
   return Promise.all(
     PATHS.map(async (path) => {
       const { headers, body } = await request(direct + path, { headers: { cookie } });
       await body.dump();
-      // Browsers apply every policy of a response. Ours comes after the service's own.
+      // Browsers apply all policies of a response. Cloakroom's policy comes after the service's.
       const policy =
         String(headers['content-security-policy'] ?? '')
           .split(',')
           .at(-1) ?? '';
-      const { result, findings } = judge(policy);
+      const { result, findings } = evaluatePolicy(policy);
       return { scanner: 'csp_evaluator', target: path, result, findings };
     }),
   );
 }
 
-/** @param {string} policy */
-function judge(policy) {
+/**
+ * Returns the result for a policy. Findings have at least medium severity, or are not yet accepted.
+ * @param {string} policy
+ */
+function evaluatePolicy(policy) {
   const all = new CspEvaluator(new CspParser(policy).csp)
     .evaluate()
     .map(({ severity, description, directive, value = '' }) => ({
@@ -50,10 +51,10 @@ function judge(policy) {
       description,
       key: `${directive} ${value}`.trim(),
     }));
-  const findings = all.filter(({ severity, key }) => SERIOUS.has(severity) || LOOKED_INTO[key] === undefined);
-  const known = all.filter((finding) => !findings.includes(finding));
+  const findings = all.filter(({ severity, key }) => SERIOUS.has(severity) || ACCEPTED[key] === undefined);
+  const accepted = all.filter((finding) => !findings.includes(finding));
   return {
-    result: known.length === 0 ? 'nothing' : `nothing but a note: ${known.map(({ key }) => key).join('; ')}`,
+    result: accepted.length === 0 ? 'no result' : `accepted: ${accepted.map(({ key }) => key).join('; ')}`,
     findings: findings.map(({ key, description }) => `${key}: ${description}`),
   };
 }

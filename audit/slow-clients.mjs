@@ -6,65 +6,70 @@ import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
 const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
-/** Headers that make slowhttptest's requests same-origin, so that Cloakroom reads their bodies. slowhttptest sends them in Accept. */
-const OWN_PAGE = '*/*\r\nX-Requested-With: slowhttptest';
-const STYLES = 'the stylesheet';
-/** The attacks of slowhttptest. Those with a body use a path that reads it. */
-const WAYS = [
+/** Adds a header that passes the cross-site check, so that Cloakroom reads the body. slowhttptest has an option only for Accept. */
+const SAME_ORIGIN_ACCEPT = '*/*\r\nX-Requested-With: slowhttptest';
+/** Stands for the path of the stylesheet, which has a version in its name. */
+const STYLESHEET = 'the stylesheet';
+/** The attacks of slowhttptest. */
+const ATTACKS = [
   { name: 'slow heads', args: ['-H', '-i', 2], path: '/' },
   {
     name: 'slow bodies',
-    args: ['-B', '-i', 2, '-s', 65_536, '-m', OWN_PAGE],
+    args: ['-B', '-i', 2, '-s', 65_536, '-m', SAME_ORIGIN_ACCEPT],
     path: '/api/public/v1/workspaces',
   },
-  { name: 'ranges', args: ['-R', '-a', 5, '-b', 2_000], path: STYLES },
-  { name: 'slow reading', args: ['-X', '-w', 10, '-y', 20, '-n', 2, '-z', 32, '-k', 3], path: STYLES },
+  { name: 'ranges', args: ['-R', '-a', 5, '-b', 2_000], path: STYLESHEET },
+  { name: 'slow reading', args: ['-X', '-w', 10, '-y', 20, '-n', 2, '-z', 32, '-k', 3], path: STYLESHEET },
 ];
 const PROBE_EVERY_MS = 100;
-const SLOWEST_PROBE_MS = 5_000;
+const PROBE_TIMEOUT_MS = 5_000;
 
 /**
- * Runs slowhttptest against Cloakroom and against nginx before it. Other users must be served in time all along.
- * @param {import('./support/stage.mjs').Stage} stage
- * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ * Attacks Cloakroom, and nginx in front of it, with slowhttptest. Findings are seconds in which slowhttptest got no response, and
+ * failed requests of another user.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
-export async function beSlow(stage) {
-  const verdicts = [];
-  const styles = await findStyles(stage);
-  for (const [who, origin] of [
-    ['Cloakroom', stage.direct],
-    ['nginx', stage.origin],
+export async function attackWithSlowClients(system) {
+  const results = [];
+  const stylesheet = await findStylesheet(system);
+  for (const [server, origin] of [
+    ['Cloakroom', system.direct],
+    ['nginx', system.origin],
   ]) {
-    for (const { name, args, path } of WAYS) {
-      const report = join(stage.folder, `slowhttptest-${who}-${name.replace(' ', '-')}`);
-      const others = serveOthers(stage);
+    for (const { name, args, path } of ATTACKS) {
+      const report = join(system.folder, `slowhttptest-${server}-${name.replace(' ', '-')}`);
+      const otherUser = startOtherUser(system);
       const all = [
         ...args,
         ...COMMON,
         '-j',
-        stage.cookie,
+        system.cookie,
         '-u',
-        origin + (path === STYLES ? styles : path),
+        origin + (path === STYLESHEET ? stylesheet : path),
         '-o',
         report,
       ].map(String);
       await runScanner('slowhttptest', all, { seconds: 3 * SECONDS });
-      const { served, slowest, findings } = await others.stop();
+      const { served, slowest, findings } = await otherUser.stop();
       const states = (await readFile(`${report}.csv`, 'utf8')).trim().split('\n').slice(1);
-      const away = states.filter((line) => line.split(',').at(-1)?.trim() === '0');
-      verdicts.push({
+      const unavailable = states.filter((line) => line.split(',').at(-1)?.trim() === '0');
+      results.push({
         scanner: 'slowhttptest',
-        target: `${name}, ${who}`,
-        result: `available throughout; ${served} others served, the slowest in ${Math.ceil(slowest)} ms`,
-        findings: [...findings, ...away.map((line) => `not available at second ${line.split(',', 1)[0]}`)],
+        target: `${name}, ${server}`,
+        result: `available; ${served} requests of another user succeeded, the slowest in ${Math.ceil(slowest)} ms`,
+        findings: [
+          ...findings,
+          ...unavailable.map((line) => `unavailable in second ${line.split(',', 1)[0]}`),
+        ],
       });
     }
   }
-  return verdicts;
+  return results;
 }
 
-/** Resolves to the path of the largest public file. @param {import('./support/stage.mjs').Stage} stage */
-async function findStyles({ direct }) {
+/** Resolves to the path of the stylesheet, the largest public file. @param {import('./support/scanned-system.mjs').ScannedSystem} system */
+async function findStylesheet({ direct }) {
   const { body } = await request(direct);
   const [, path] = /<link rel="stylesheet" href="([^"]+)"/.exec(await body.text()) ?? [];
   if (path === undefined) throw new Error('The landing page has no stylesheet.');
@@ -72,40 +77,40 @@ async function findStyles({ direct }) {
 }
 
 /**
- * Reads pages as another user meanwhile. Each must come in time.
- * @param {import('./support/stage.mjs').Stage} stage
+ * Starts another user, who reads a page again and again until `stop`.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
  */
-function serveOthers({ direct, otherCookie: cookie }) {
-  const over = new AbortController();
+function startOtherUser({ direct, otherCookie: cookie }) {
+  const controller = new AbortController();
   const agent = new Agent({ connections: 1 });
   /** @type {string[]} */
   const findings = [];
   let [served, slowest] = [0, 0];
-  const goOn = async () => {
-    while (!over.signal.aborted) {
-      const began = performance.now();
+  const readPages = async () => {
+    while (!controller.signal.aborted) {
+      const startedAt = performance.now();
       try {
         const { statusCode, body } = await request(`${direct}/workspaces`, {
           dispatcher: agent,
-          reset: true, // a new connection each time, because connections may run out
+          reset: true, // a new connection each time, because the attack may use up the connections
           headers: { cookie },
-          headersTimeout: SLOWEST_PROBE_MS,
+          headersTimeout: PROBE_TIMEOUT_MS,
         });
         await body.dump();
         if (statusCode === 200) served += 1;
-        else findings.push(`somebody else got a ${statusCode}`);
+        else findings.push(`another user received a ${statusCode}`);
       } catch (error) {
-        findings.push(`somebody else got nothing: ${String(error)}`);
+        findings.push(`another user received no response: ${String(error)}`);
       }
-      slowest = Math.max(slowest, performance.now() - began);
+      slowest = Math.max(slowest, performance.now() - startedAt);
       await delay(PROBE_EVERY_MS);
     }
   };
-  const gone = goOn();
+  const finished = readPages();
   return {
     async stop() {
-      over.abort();
-      await gone;
+      controller.abort();
+      await finished;
       await agent.close();
       return { served, slowest, findings };
     },

@@ -2,75 +2,82 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { runScanner } from './support/run-scanner.mjs';
-import { judgeLog } from './support/wapiti-log.mjs';
+import { evaluateLog } from './support/wapiti-log.mjs';
 
-/** The modules to run. nikto and wapp download lists, and ssrf and xxe need a server of theirs, so they are left out. */
+/** The modules to run: all except nikto and wapp, which download lists, and ssrf and xxe, which need an external server. */
 const MODULES =
   'backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,http_headers,methods,permanentxss,redirect,shellshock,sql,xss';
-const MOST_SECONDS = 40;
-/** The time limit of a module. The result lists the modules that reached it. */
-const MOST_SECONDS_EACH = 12;
-/** What it says of what is meant to be so, and why. @type {Readonly<Record<string, string>>} */
-const MEANT = {
+/** The time limit for finding addresses. */
+const MAX_CRAWL_SECONDS = 40;
+/** The time limit of each module. */
+const MAX_MODULE_SECONDS = 12;
+/** Accepted reports, by their text, with the reason. @type {Readonly<Record<string, string>>} */
+const ACCEPTED = {
   'X-XSS-Protection is not set':
-    'it is 0: the filter that it once steered is gone from browsers, and did harm',
+    'it is 0: browsers have removed the filter that it controlled, which caused vulnerabilities',
 };
 
 /**
  * Scans for vulnerabilities with wapiti, signed out and signed in.
- * @param {import('./support/stage.mjs').Stage} stage
- * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
-export async function attack(stage) {
-  const verdicts = [];
-  for (const { who, path, as, fewest } of [
-    { who: 'signed out', path: '/', as: [], fewest: 3 },
-    // wapiti sends no cookie after a redirect. Start at a page that does not redirect.
-    { who: 'signed in', path: '/workspaces', as: ['-H', `Cookie: ${stage.cookie}`], fewest: 10 },
+export async function scanForVulnerabilities(system) {
+  const results = [];
+  for (const { state, path, cookieArgs, minAddresses } of [
+    { state: 'signed out', path: '/', cookieArgs: [], minAddresses: 3 },
+    // wapiti sends no cookie after a redirect, so start at a page that does not redirect.
+    {
+      state: 'signed in',
+      path: '/workspaces',
+      cookieArgs: ['-H', `Cookie: ${system.cookie}`],
+      minAddresses: 10,
+    },
   ]) {
-    const report = join(stage.folder, `wapiti-${who.replace(' ', '-')}.json`);
-    const bounds = [
+    const report = join(system.folder, `wapiti-${state.replace(' ', '-')}.json`);
+    const limits = [
       '--max-scan-time',
-      MOST_SECONDS,
+      MAX_CRAWL_SECONDS,
       '--max-attack-time',
-      MOST_SECONDS_EACH,
+      MAX_MODULE_SECONDS,
       '-d',
       3,
       '--max-links-per-page',
       20,
     ];
-    const start = ['-u', stage.origin + path, '--scope', 'domain'];
+    const start = ['-u', system.origin + path, '--scope', 'domain'];
     const quiet = [
       '--no-bugreport',
       '--flush-session',
       '--verify-ssl',
       0,
       '--store-session',
-      join(stage.folder, 'wapiti'),
+      join(system.folder, 'wapiti'),
       '-v',
       0,
     ];
-    const args = [...start, ...bounds, ...quiet, ...as, '-m', MODULES, '-f', 'json', '-o', report];
+    const args = [...start, ...limits, ...quiet, ...cookieArgs, '-m', MODULES, '-f', 'json', '-o', report];
     const output = await runScanner('wapiti', args.map(String), {
       seconds: 600,
-      env: { HOME: stage.folder },
+      env: { HOME: system.folder },
     });
     await writeFile(report.replace(/json$/, 'log'), output);
-    const { result, findings } = judge(await readFile(report, 'utf8'));
-    const log = judgeLog(output, MODULES.split(','), fewest);
-    const cut = log.bounds.length === 0 ? '' : `; out of time: ${log.bounds.join(', ')}`;
-    const out = as.length > 0 && !(await isSignedIn(stage)) ? ['its session ended during the scan'] : [];
-    verdicts.push({
+    const { result, findings } = evaluateReport(await readFile(report, 'utf8'));
+    const log = evaluateLog(output, MODULES.split(','), minAddresses);
+    const timedOut = log.timedOut.length === 0 ? '' : `; time limit reached: ${log.timedOut.join(', ')}`;
+    const signedOut =
+      cookieArgs.length > 0 && !(await isSignedIn(system)) ? ['the session ended during the scan'] : [];
+    results.push({
       scanner: 'wapiti',
-      target: who,
-      result: result + cut,
-      findings: [...findings, ...log.findings, ...out],
+      target: state,
+      result: result + timedOut,
+      findings: [...findings, ...log.findings, ...signedOut],
     });
   }
-  return verdicts;
+  return results;
 }
 
-/** @param {import('./support/stage.mjs').Stage} stage */
+/** @param {import('./support/scanned-system.mjs').ScannedSystem} system */
 async function isSignedIn({ direct, cookie }) {
   const { statusCode, body } = await request(`${direct}/workspaces`, { headers: { cookie } });
   await body.dump();
@@ -78,19 +85,19 @@ async function isSignedIn({ direct, cookie }) {
 }
 
 /** @param {string} report */
-function judge(report) {
+function evaluateReport(report) {
   const { vulnerabilities, anomalies } =
-    /** @type {{ vulnerabilities: Record<string, Fault[]>, anomalies: Record<string, Fault[]> }} */ (
+    /** @type {{ vulnerabilities: Record<string, Report[]>, anomalies: Record<string, Report[]> }} */ (
       JSON.parse(report)
     );
   const all = [...Object.entries(vulnerabilities), ...Object.entries(anomalies)];
-  const faults = all.flatMap(([kind, some]) => some.map((fault) => ({ kind, ...fault })));
-  const findings = faults.filter(({ info }) => MEANT[info] === undefined);
-  const notes = [...new Set(faults.filter((fault) => !findings.includes(fault)).map(({ info }) => info))];
+  const reports = all.flatMap(([kind, ofKind]) => ofKind.map((each) => ({ kind, ...each })));
+  const findings = reports.filter(({ info }) => ACCEPTED[info] === undefined);
+  const accepted = [...new Set(reports.filter((each) => !findings.includes(each)).map(({ info }) => info))];
   return {
-    result: notes.length === 0 ? 'nothing' : `nothing but a note: ${notes.join('; ')}`,
+    result: accepted.length === 0 ? 'no result' : `accepted: ${accepted.join('; ')}`,
     findings: findings.map(({ kind, method, path, info }) => `${kind}: ${method} ${path} (${info})`),
   };
 }
 
-/** @typedef {{ method: string, path: string, info: string }} Fault */
+/** @typedef {{ method: string, path: string, info: string }} Report */

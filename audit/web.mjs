@@ -1,56 +1,56 @@
 import { fileURLToPath } from 'node:url';
 import { printTable } from '../bench/support/table.mjs';
-import { observe } from './observatory.mjs';
+import { scanPages } from './observatory.mjs';
 import { evaluatePolicies } from './policies.mjs';
-import { beSlow } from './slow-clients.mjs';
-import { startStage } from './support/stage.mjs';
-import { attack } from './wapiti.mjs';
-import { tryWords } from './word-list.mjs';
+import { attackWithSlowClients } from './slow-clients.mjs';
+import { startScannedSystem } from './support/scanned-system.mjs';
+import { scanForVulnerabilities } from './wapiti.mjs';
+import { requestWordList } from './word-list.mjs';
 
-/** Runs the scanners one after another. Their reports stay in .cache/audit. A finding gives exit code 1. */
+/** Runs the scanners one after another. Keeps their reports in .cache/audit. The exit code is 1 if there is a finding. */
 
 const FOLDER = fileURLToPath(new URL('../.cache/audit', import.meta.url));
 const SCANNERS = {
-  'http-observatory': observe,
+  'http-observatory': scanPages,
   csp_evaluator: evaluatePolicies,
-  slowhttptest: beSlow,
-  ffuf: tryWords,
-  wapiti: attack,
+  slowhttptest: attackWithSlowClients,
+  ffuf: requestWordList,
+  wapiti: scanForVulnerabilities,
 };
-const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !Object.hasOwn(SCANNERS, name));
+const requested = process.argv.slice(2);
+const unknown = requested.find((name) => !Object.hasOwn(SCANNERS, name));
 if (unknown !== undefined) {
-  console.error(`There is no scanner named ${unknown}; there are ${Object.keys(SCANNERS).join(', ')}.`);
+  console.error(`Unknown scanner ${unknown}. Known scanners: ${Object.keys(SCANNERS).join(', ')}.`);
   process.exit(1);
 }
 
-// Exit on signals, so that the processes started here end, too.
+// A signal alone would not run exit handlers, which end nginx.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
-const stage = await startStage(FOLDER);
-/** @type {import('./support/run-scanner.mjs').Verdict[]} */
-const verdicts = [];
+const system = await startScannedSystem(FOLDER);
+/** @type {import('./support/run-scanner.mjs').ScannerResult[]} */
+const results = [];
 try {
   for (const [name, scan] of Object.entries(SCANNERS)) {
-    if (asked.length > 0 && !asked.includes(name)) continue;
+    if (requested.length > 0 && !requested.includes(name)) continue;
     console.error(`${name} …`);
-    verdicts.push(...(await scan(stage)));
+    results.push(...(await scan(system)));
   }
-  const errors = await stage.errors();
-  verdicts.push({ scanner: 'Cloakroom', target: 'its own log', result: 'no error', findings: errors });
+  const errors = await system.logErrors();
+  results.push({ scanner: 'Cloakroom', target: 'its log', result: 'no error', findings: errors });
 } finally {
-  await stage.end();
+  await system.stop();
 }
 
 printTable('Scanners', [
-  ['', 'target', 'result'],
-  ...verdicts.map(({ scanner, target, result, findings }) => [
+  ['scanner', 'target', 'result'],
+  ...results.map(({ scanner, target, result, findings }) => [
     scanner,
     target,
     findings.length === 0 ? result : `${findings.length} findings`,
   ]),
 ]);
-const findings = verdicts.flatMap((each) =>
-  each.findings.map((words) => `${each.scanner}, ${each.target}: ${words}`),
+const findings = results.flatMap((each) =>
+  each.findings.map((finding) => `${each.scanner}, ${each.target}: ${finding}`),
 );
-console.log(findings.length === 0 ? '\nNo finding.' : `\n${findings.join('\n')}`);
+console.log(findings.length === 0 ? '\nNo findings.' : `\n${findings.join('\n')}`);
 process.exitCode = findings.length === 0 ? 0 : 1;

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runScanner } from './support/run-scanner.mjs';
 
-/** The list of Debian's dirb: names of files and folders that are often exposed by mistake. */
-export const WORDS = '/usr/share/dirb/wordlists/common.txt';
-export const hasWords = () => existsSync(WORDS);
+/** The word list of Debian's package dirb: names of files and folders that are often exposed by mistake. */
+export const WORD_LIST = '/usr/share/dirb/wordlists/common.txt';
+export const hasWordList = () => existsSync(WORD_LIST);
 
 /** The routes that may respond with a 2xx or 3xx. */
 const ROUTES = new Set(
@@ -13,65 +13,65 @@ const ROUTES = new Set(
     ' ',
   ),
 );
-const BELOW = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
-/** Below these, any name may be the id of a workspace. Only a 5xx is a finding. */
-const IDS = new Set(['/workspaces/']);
-const MOST_SECONDS = 300;
-const ONE_BY_ONE = ['-t', '1']; // with more threads, ffuf loses responses in its report
+const FOLDERS = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
+/** In these folders, any name may be the id of a workspace. Only a 5xx is a finding. */
+const FOLDERS_OF_IDS = new Set(['/workspaces/']);
+const MAX_SECONDS = 300;
+const ONE_THREAD = ['-t', '1']; // with more threads, ffuf omits responses from its report
 
 /**
- * Tries the word list with ffuf. An unexpected 2xx or 3xx and any 5xx is a finding.
- * @param {import('./support/stage.mjs').Stage} stage
- * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ * Requests each word of the list in each folder with ffuf. An unexpected 2xx or 3xx and any 5xx is a finding.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
-export async function tryWords(stage) {
-  const verdicts = [];
-  for (const { who, as } of [
-    { who: 'signed out', as: [] },
-    { who: 'signed in', as: ['-b', stage.cookie] },
+export async function requestWordList(system) {
+  const results = [];
+  for (const { state, cookieArgs } of [
+    { state: 'signed out', cookieArgs: [] },
+    { state: 'signed in', cookieArgs: ['-b', system.cookie] },
   ]) {
-    for (const folder of BELOW) {
-      const report = join(stage.folder, `ffuf-${`${who}${folder}`.replaceAll(/[ /]/g, '-')}.json`);
+    for (const folder of FOLDERS) {
+      const report = join(system.folder, `ffuf-${`${state}${folder}`.replaceAll(/[ /]/g, '-')}.json`);
       const options = [
         '-s',
         '-k',
-        ...ONE_BY_ONE,
+        ...ONE_THREAD,
         '-maxtime',
-        String(MOST_SECONDS),
+        String(MAX_SECONDS),
         '-mc',
         'all',
         '-w',
-        WORDS,
+        WORD_LIST,
       ];
-      const target = ['-u', `${stage.origin + folder}FUZZ`, ...as];
+      const target = ['-u', `${system.origin + folder}FUZZ`, ...cookieArgs];
       await runScanner('ffuf', [...options, ...target, '-of', 'json', '-o', report], {
-        seconds: 2 * MOST_SECONDS,
+        seconds: 2 * MAX_SECONDS,
       });
-      verdicts.push({
+      results.push({
         scanner: 'ffuf',
-        target: `${folder}…, ${who}`,
-        ...(await judge(report, folder)),
+        target: `${folder}…, ${state}`,
+        ...(await evaluateReport(report, folder)),
       });
     }
   }
-  return verdicts;
+  return results;
 }
 
 /** @param {string} report @param {string} folder */
-async function judge(report, folder) {
-  const { results } = /** @type {{ results: { status: number, url: string }[] }} */ (
+async function evaluateReport(report, folder) {
+  const { results: responses } = /** @type {{ results: { status: number, url: string }[] }} */ (
     JSON.parse(await readFile(report, 'utf8'))
   );
-  const words = (await readFile(WORDS, 'latin1')).trimEnd().split('\n').length;
-  const isWrong = (/** @type {{ status: number, url: string }} */ { status, url }) => {
+  const words = (await readFile(WORD_LIST, 'latin1')).trimEnd().split('\n').length;
+  const isFinding = (/** @type {{ status: number, url: string }} */ { status, url }) => {
     if (status >= 500) return true;
-    return status < 400 && !IDS.has(folder) && !ROUTES.has(new URL(url).pathname);
+    return status < 400 && !FOLDERS_OF_IDS.has(folder) && !ROUTES.has(new URL(url).pathname);
   };
-  const findings = results.filter(isWrong).map(({ status, url }) => `${status} ${new URL(url).pathname}`);
-  if (results.length < words) findings.push(`only ${results.length} of ${words} words were answered`);
-  const statuses = [...new Set(results.map(({ status }) => status))].toSorted((a, b) => a - b);
+  const findings = responses.filter(isFinding).map(({ status, url }) => `${status} ${new URL(url).pathname}`);
+  if (responses.length < words) findings.push(`only ${responses.length} of ${words} words got a response`);
+  const statuses = [...new Set(responses.map(({ status }) => status))].toSorted((a, b) => a - b);
   const counts = statuses.map(
-    (each) => `${results.filter(({ status }) => status === each).length} × ${each}`,
+    (each) => `${responses.filter(({ status }) => status === each).length} × ${each}`,
   );
   return { result: counts.join(', '), findings };
 }

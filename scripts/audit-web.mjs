@@ -16,7 +16,7 @@ const PROGRAMS = {
   wapiti: 'wapiti',
 };
 
-/** A network namespace with loopback only: a scanner can reach no other host, and the usual ports are free. */
+/** In a network namespace with only loopback, no scanner can reach another host, and the usual ports are free. */
 const OWN_NETWORK = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const WITH_LOOPBACK = 'ip link set lo up && exec "$@"';
 
@@ -24,10 +24,10 @@ await launch(async () => {
   await ensureApp();
   for (const [program, aptPackage] of Object.entries(PROGRAMS)) await ensureProgram(program, aptPackage);
   await ensurePackages(`${root}audit`);
-  const { hasWords, WORDS } = await import('../audit/word-list.mjs');
-  await ensureFromApt(WORDS, 'dirb', hasWords);
+  const { hasWordList, WORD_LIST } = await import('../audit/word-list.mjs');
+  await ensureFromApt(WORD_LIST, 'dirb', hasWordList);
   if ((await run('unshare', [...OWN_NETWORK, 'true'])) !== 0) {
-    throw new LaunchError('The audit may not create a network namespace here: run it as root.');
+    throw new LaunchError('The audit has no permission to create a network namespace. Run it as root.');
   }
   const audit = [process.execPath, 'audit/web.mjs', ...process.argv.slice(2)];
   process.exitCode = await run('unshare', [...OWN_NETWORK, 'sh', '-c', WITH_LOOPBACK, 'audit', ...audit]);

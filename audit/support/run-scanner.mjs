@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * The verdict of a scanner on a target: `result` in a word or two, and the findings.
- * @typedef {{ scanner: string, target: string, result: string, findings: readonly string[] }} Verdict
+ * The result of a scanner for a target. `result` is for the table if there are no findings.
+ * @typedef {{ scanner: string, target: string, result: string, findings: readonly string[] }} ScannerResult
  */
 
 /**
- * Runs a scanner and resolves to its output. Rejects if it reached its time limit.
+ * Runs a scanner and resolves to its output, whatever its exit code. Rejects after the time limit.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ seconds: number, env?: NodeJS.ProcessEnv }} options

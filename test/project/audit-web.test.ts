@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { judge } from '../../audit/observatory.mjs';
-import { errorsIn } from '../../audit/support/own-log.mjs';
-import { judgeLog } from '../../audit/support/wapiti-log.mjs';
+import { evaluateScan } from '../../audit/observatory.mjs';
+import { errorsIn } from '../../audit/support/app-log.mjs';
+import { evaluateLog } from '../../audit/support/wapiti-log.mjs';
 import { createLog, type Logger } from '../../src/observability/logger.ts';
 
 /** Returns the errors that the audit finds in a log of Cloakroom. */
@@ -26,7 +26,7 @@ test.each([
 });
 
 test('the audit reports an empty log', () => {
-  expect(errorsIn('')).toEqual(['nothing was logged at all']);
+  expect(errorsIn('')).toEqual(['the log is empty']);
 });
 
 test('the audit reports a line that is not JSON, except an unfinished last one', () => {
@@ -37,7 +37,7 @@ test('the audit reports a line that is not JSON, except an unfinished last one',
 function findingsOf({ grade = 'A+', pass = true, status = 200 }): readonly string[] {
   const scan = { grade, score: 100, testsPassed: 1, testsQuantity: 1 };
   const tests = { 'a-test': { pass, result: 'what it saw' } };
-  return judge(`words before\n${JSON.stringify({ scan, tests, status })}\n`).findings;
+  return evaluateScan(`text before\n${JSON.stringify({ scan, tests, status })}\n`).findings;
 }
 
 test('a page that passes all http-observatory tests with an A+ has no finding', () => {
@@ -46,33 +46,37 @@ test('a page that passes all http-observatory tests with an A+ has no finding', 
 
 test.each([
   ['a redirect to sign-in', { status: 303 }, 'status 303'],
-  ['a grade below A+ with all tests passed', { grade: 'A' }, 'its grade is A'],
+  ['a grade below A+ with all tests passed', { grade: 'A' }, 'grade A'],
   ['a failed test with the grade A+', { pass: false }, 'a-test: what it saw'],
 ])('%s in the http-observatory result is a finding', (_what, result, finding) => {
   expect(findingsOf(result)).toEqual([expect.stringContaining(finding)]);
 });
 
 test('http-observatory output without a result counts as a failure', () => {
-  expect(judge('it broke')).toEqual({ result: 'failed', findings: ['it broke'] });
+  expect(evaluateScan('it broke')).toEqual({ result: 'failed', findings: ['it broke'] });
 });
 
 const COMPLETE =
   '[*] Wapiti found 12 URLs and forms during the scan\n[*] Launching module sql\n[*] Launching module xss\n';
-const resultOf = (text: string) => judgeLog(text, ['sql', 'xss'], 12);
+const resultOf = (text: string) => evaluateLog(text, ['sql', 'xss'], 12);
 
 test('a complete wapiti scan has no finding', () => {
-  expect(resultOf(COMPLETE)).toEqual({ bounds: [], findings: [] });
+  expect(resultOf(COMPLETE)).toEqual({ timedOut: [], findings: [] });
 });
 
-test('the result lists the parts of the wapiti scan that ran out of time', () => {
+test('the result lists the steps of the wapiti scan that reached their time limit', () => {
   const text = `Max scan time was reached, stopping.\n${COMPLETE}Max attack time was reached for module sql, stopping.\n`;
-  expect(resultOf(text)).toEqual({ bounds: ['finding addresses', 'sql'], findings: [] });
+  expect(resultOf(text)).toEqual({ timedOut: ['finding addresses', 'sql'], findings: [] });
 });
 
 test.each([
-  ['finds too few addresses', COMPLETE.replace('12', '11'), 'it found 11 addresses'],
-  ['omits a module', COMPLETE.replace('module xss', 'module'), 'it did not start xss'],
-  ['gets no responses', `${COMPLETE}3 requests were skipped due to network issues\n`, '3 of its requests'],
+  ['finds too few addresses', COMPLETE.replace('12', '11'), 'found 11 addresses'],
+  ['omits a module', COMPLETE.replace('module xss', 'module'), 'did not start xss'],
+  [
+    'gets no responses',
+    `${COMPLETE}3 requests were skipped due to network issues\n`,
+    '3 requests had no response',
+  ],
   ['can’t find a module', `${COMPLETE}[!] Unable to find a module named x\n`, '[!] Unable to find'],
 ])('a wapiti scan that %s is a finding', (_what, text, finding) => {
   expect(resultOf(text).findings).toEqual([expect.stringContaining(finding)]);

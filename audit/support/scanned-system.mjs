@@ -11,35 +11,35 @@ import { startStore } from '../../bench/support/store.mjs';
 import { startChromium } from '../../scripts/chromium.mjs';
 import { signIn } from '../../scripts/running-demo.mjs';
 import { writeNginxConf } from '../../test/support/reverse-proxies/nginx-conf.mjs';
-import { errorsIn } from './own-log.mjs';
+import { errorsIn } from './app-log.mjs';
 
-/** The ports. They are free, because the audit has its own network namespace. */
+/** These ports are free, because the audit runs in its own network namespace. */
 const PORTS = { service: 4000, cloakroom: 3000, https: 443, http: 80 };
 const START_WITHIN_MS = 20_000;
 
 /**
- * The scanned system: Cloakroom as shipped, behind nginx with deploy/nginx.conf, with the local service as upstream.
- * @typedef {object} Stage
- * @property {string} origin `https://localhost`, behind nginx.
- * @property {string} direct Cloakroom itself, over http.
+ * The scanned system: the compiled Cloakroom behind nginx with deploy/nginx.conf, and the local service as its upstream.
+ * @typedef {object} ScannedSystem
+ * @property {string} origin `https://localhost`, the origin of nginx
+ * @property {string} direct the origin of Cloakroom, without nginx
  * @property {string} cookie the `Cookie` header of the scanners' session
  * @property {string} otherCookie the `Cookie` header of another session
  * @property {string} certificate the path of the self-signed certificate
  * @property {string} folder for reports
- * @property {() => Promise<string[]>} errors the findings in Cloakroom's own log
- * @property {() => Promise<void>} end
+ * @property {() => Promise<string[]>} logErrors resolves to the findings in Cloakroom's log
+ * @property {() => Promise<void>} stop
  */
 
 /**
  * Starts the scanned system and signs in twice.
- * @param {string} folder for logs, reports and files of nginx; created if it does not exist
- * @returns {Promise<Stage>}
+ * @param {string} folder for logs, reports and nginx's files; its old contents are deleted
+ * @returns {Promise<ScannedSystem>}
  */
-export async function startStage(folder) {
-  const place = join(folder, 'nginx');
+export async function startScannedSystem(folder) {
+  const nginxFolder = join(folder, 'nginx');
   await rm(folder, { recursive: true, force: true });
-  await mkdir(place, { recursive: true });
-  const certificate = await createCertificate(place);
+  await mkdir(nginxFolder, { recursive: true });
+  const certificate = await createCertificate(nginxFolder);
   const origin = 'https://localhost';
   const direct = `http://127.0.0.1:${PORTS.cloakroom}`;
   const store = await startStore();
@@ -69,26 +69,26 @@ export async function startStage(folder) {
     { stdout: openSync(logFile, 'w') },
   );
   const ports = { httpsPort: PORTS.https, httpPort: PORTS.http };
-  const [program, ...args] = await writeNginxConf(place, { ...ports, origin, certificate }, [
+  const [program, ...args] = await writeNginxConf(nginxFolder, { ...ports, origin, certificate }, [
     new URL(direct).host,
   ]);
   const nginx = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   process.once('exit', () => nginx.kill());
-  await ready(direct, certificate.cert);
+  await waitUntilReady(direct, certificate.cert);
   const [cookie, otherCookie] = await sessionCookies(origin);
 
   return {
     origin,
     direct,
-    certificate: join(place, 'cert.pem'),
+    certificate: join(nginxFolder, 'cert.pem'),
     cookie,
     otherCookie,
     folder,
-    errors: async () => errorsIn(await readFile(logFile, 'utf8')),
-    async end() {
-      const ended = once(nginx, 'exit');
+    logErrors: async () => errorsIn(await readFile(logFile, 'utf8')),
+    async stop() {
+      const exited = once(nginx, 'exit');
       nginx.kill();
-      await ended;
+      await exited;
       await cloakroom.stop();
       await service.stop();
       await store.stop();
@@ -97,23 +97,23 @@ export async function startStage(folder) {
 }
 
 /**
- * Makes a certificate for `localhost` that is valid for a day.
+ * Creates a self-signed certificate for `localhost` that is valid for a day.
  * @param {string} folder
  */
 async function createCertificate(folder) {
-  const words =
+  const args =
     'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost';
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync('openssl', [...words.split(' '), '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  execFileSync('openssl', [...args.split(' '), '-keyout', key, '-out', cert], { stdio: 'ignore' });
   return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
 }
 
 /**
- * Resolves once Cloakroom is ready and nginx serves its pages. nginx does not forward `/readyz`.
+ * Resolves once Cloakroom is ready and nginx forwards requests to it. nginx does not forward `/readyz`.
  * @param {string} direct
  * @param {string} ca
  */
-async function ready(direct, ca) {
+async function waitUntilReady(direct, ca) {
   const giveUpAt = performance.now() + START_WITHIN_MS;
   const isReady = async () =>
     fetch(`${direct}/readyz`).then(
@@ -121,7 +121,8 @@ async function ready(direct, ca) {
       () => false,
     );
   while (!(await isReady()) || (await statusOf(ca)) !== 200) {
-    if (performance.now() > giveUpAt) throw new Error('Cloakroom is not ready behind nginx.');
+    if (performance.now() > giveUpAt)
+      throw new Error(`Cloakroom was not ready behind nginx within ${START_WITHIN_MS / 1_000} s.`);
     await delay(50);
   }
 }
@@ -129,10 +130,10 @@ async function ready(direct, ca) {
 /** @param {string} ca */
 async function statusOf(ca) {
   try {
-    const asked = request({ host: 'localhost', path: '/healthz', ca, agent: false }).end();
-    const [answer] = /** @type {[import('node:http').IncomingMessage]} */ (await once(asked, 'response'));
-    answer.resume();
-    return answer.statusCode;
+    const sent = request({ host: 'localhost', path: '/healthz', ca, agent: false }).end();
+    const [response] = /** @type {[import('node:http').IncomingMessage]} */ (await once(sent, 'response'));
+    response.resume();
+    return response.statusCode;
   } catch {
     return 0;
   }
