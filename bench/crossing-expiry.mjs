@@ -2,29 +2,29 @@ import { setMaxListeners } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTestApp } from './support/deployment.mjs';
-import { figure, printTable } from './support/table.mjs';
+import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures how long requests take around a refresh, as a ratio to requests of the same sessions in the same seconds that are far
- * from the expiry of their token. A refresh in the background must not delay a request.
+ * Measures the latency of requests near the expiry of their access token, as a ratio to the other requests of the same time. A
+ * refresh in the background must not delay a request.
  */
 
 const TOKEN_SECONDS = 6;
-/** REFRESH_AHEAD_SECONDS is 60, limited to a third of the token's lifetime. */
+/** Cloakroom limits REFRESH_AHEAD_SECONDS to a third of the token's lifetime. */
 const AHEAD_MS = (TOKEN_SECONDS * 1_000) / 3;
 const TOKEN_LATENCY_MS = 500;
 const WARM_UP_MS = 6_000;
 const PARTS = 5;
 const PART_MS = 12_000;
-/** Users who send requests all the time; they leave two processes mostly idle. */
-const USERS = 60;
+/** Users who send requests all the time. Their load leaves two processes mostly idle. */
+const ACTIVE_USERS = 60;
 const REQUEST_EVERY_MS = 250;
-/** Users who come back after their token has expired. */
-const RETURNERS = 60;
+/** Users who return after their token has expired. */
+const RETURNING_USERS = 60;
 const RETURN_EVERY_MS = TOKEN_SECONDS * 1_000 + 1_000;
 
 /** @typedef {'far' | 'crossing' | 'expired'} Kind */
-/** @typedef {{ kind: Kind, ms: number, at: number }} Sample */
+/** @typedef {{ kind: Kind, ms: number, at: number }} Sample `at` in ms since the end of the warm-up */
 
 const testApp = await startTestApp({
   processes: 2,
@@ -50,7 +50,7 @@ async function measure() {
 
   /** @param {number} everyMs */
   const use = async (everyMs) => {
-    // Start with tokens of different ages, or all users would refresh at the same time.
+    // Start with tokens of different ages, so that not all users refresh at the same time.
     const leftSeconds = TOKEN_SECONDS * (0.4 + 0.6 * Math.random());
     const cookie = await testApp.createSession(leftSeconds);
     let expiresAt = Date.now() + leftSeconds * 1_000;
@@ -64,7 +64,7 @@ async function measure() {
       if (at >= 0) samples.push({ kind: kindOf(leftMs, isNew), ms: performance.now() - before, at });
     };
     await pause(Math.random() * everyMs);
-    // Don't wait for the response: a slow request must not delay the next ones.
+    // Don't wait for the response, because a slow request must not delay the next ones.
     while (!over.signal.aborted) {
       inFlight.push(send());
       await pause(everyMs * (0.5 + Math.random()));
@@ -74,8 +74,8 @@ async function measure() {
   const pause = async (ms) => delay(ms, undefined, { signal: over.signal }).catch(() => {});
 
   const users = [
-    ...Array.from({ length: USERS }, async () => use(REQUEST_EVERY_MS)),
-    ...Array.from({ length: RETURNERS }, async () => use(RETURN_EVERY_MS * 1.5)),
+    ...Array.from({ length: ACTIVE_USERS }, async () => use(REQUEST_EVERY_MS)),
+    ...Array.from({ length: RETURNING_USERS }, async () => use(RETURN_EVERY_MS * 1.5)),
   ];
   await delay(WARM_UP_MS + PARTS * PART_MS);
   over.abort();
@@ -85,8 +85,8 @@ async function measure() {
 }
 
 /**
- * @param {number} leftMs of the token that was last seen
- * @param {boolean} isNew whether the response had another token
+ * @param {number} leftMs until the last known token of the session expires
+ * @param {boolean} isNew whether the service received another token
  * @returns {Kind}
  */
 function kindOf(leftMs, isNew) {
@@ -98,9 +98,9 @@ function kindOf(leftMs, isNew) {
 function report(samples) {
   /** @type {Record<Kind, string>} */
   const names = {
-    far: 'far from an expiry',
-    crossing: 'crossing an expiry, refreshed in the background',
-    expired: 'after an expiry: waits for the refresh',
+    far: 'not near an expiry',
+    crossing: 'near an expiry, refreshed in the background',
+    expired: 'after an expiry, waiting for the refresh',
   };
   const rows = Object.entries(names).map(([kind, name]) => {
     const ofKind = samples.filter((sample) => sample.kind === kind);
@@ -112,24 +112,24 @@ function report(samples) {
     return [
       name,
       ofKind.length.toLocaleString('en-GB'),
-      figure(percentile(ofKind, 0.5) / percentile(far, 0.5)),
-      figure(percentile(ofKind, 0.99) / percentile(far, 0.99)),
-      `${figure(Math.min(...ofParts))} – ${figure(Math.max(...ofParts))}`,
+      formatNumber(percentile(ofKind, 0.5) / percentile(far, 0.5)),
+      formatNumber(percentile(ofKind, 0.99) / percentile(far, 0.99)),
+      `${formatNumber(Math.min(...ofParts))} – ${formatNumber(Math.max(...ofParts))}`,
     ];
   });
   printTable(
-    `Time of a request as a ratio to requests far from an expiry: ${testApp.service.refreshes} refreshes, each ${TOKEN_LATENCY_MS} ms at ` +
-      'the token endpoint, two processes',
-    [['requests', 'count', 'p50 ratio', 'p99 ratio', `p99 in ${PARTS} parts of the run`], ...rows],
+    'Request latency as a ratio to requests not near an expiry: two processes, ' +
+      `${testApp.service.refreshes} refreshes, token endpoint latency ${TOKEN_LATENCY_MS} ms`,
+    [['requests', 'count', 'p50 ratio', 'p99 ratio', `p99 ratio in ${PARTS} parts of the run`], ...rows],
   );
 }
 
-/** On a busy machine, a request crosses an expiry because it is late, and the ratios say nothing about refreshes. */
+/** On a busy machine, a request that is slow for other reasons may reach the expiry. Then the ratios say little about refreshes. */
 function warnIfBusy() {
   const [load = 0] = loadavg();
   if (load <= availableParallelism()) return;
   console.log(
-    `\nThe machine is busy (load ${figure(load)}): these ratios say little. Run the benchmark again when it is idle.`,
+    `\nThe machine is busy (load ${formatNumber(load)}), so these ratios say little. Run the benchmark again when it is idle.`,
   );
 }
 

@@ -4,26 +4,27 @@ import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { openIdleConnections } from './support/idle-connections.mjs';
 import { createClients } from './support/load.mjs';
-import { familyOf } from './support/processor-time.mjs';
+import { processTree } from './support/cpu-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
 import { measureRound, runRounds } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
-import { figure, printTable } from './support/table.mjs';
+import { formatNumber, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures the cost of a request beside many idle sessions in Redis, and beside many idle connections. Processes of the same kind
- * differ by chance, and the machine differs from minute to minute. So each process is measured before and after the idle sessions or
- * connections are added. The ratio is divided by that of a process with neither. A second such process shows the remaining noise.
+ * Measures how idle sessions in Redis and idle connections change the cost of a request. Processes of the same kind differ by
+ * chance, and the machine's speed changes from minute to minute. So the benchmark measures each process before and after it adds
+ * idle sessions or connections, and divides the ratio by that of a process without any. A second such process shows the remaining
+ * noise.
  */
 
 const IDLE_CONNECTIONS = 5_000;
 const IDLE_SESSIONS = 200_000;
 const ACTIVE_SESSIONS = 8;
-/** Redis commands in flight at once. Redis responds to so many well within the command timeout. */
-const AT_ONCE = 200;
+/** Redis commands in flight at once, few enough for the command timeout. */
+const CONCURRENCY = 200;
 const ROUNDS = 5;
 const SECONDS = 1.5;
 const WARM_UP_MS = 4_000;
@@ -34,20 +35,20 @@ const service = /** @type {{ port: number, body: string }} */ (await upstream.ne
 const emptyStore = await startStore({ port: await freePort() });
 const fullStore = await startStore({ port: await freePort() });
 
-const beforeEmptyStore = cloakroomOn(emptyStore);
-const beforeFullStore = cloakroomOn(fullStore);
+const withEmptyStore = cloakroomWith(emptyStore);
+const withFullStore = cloakroomWith(fullStore);
 const KINDS = [
-  { title: 'neither', testApp: beforeEmptyStore, connections: 0 },
-  { title: 'neither, in another process', testApp: beforeEmptyStore, connections: 0 },
-  { title: `${count(IDLE_SESSIONS)} sessions in Redis`, testApp: beforeFullStore, connections: 0 },
+  { title: 'nothing', testApp: withEmptyStore, connections: 0 },
+  { title: 'nothing, second process', testApp: withEmptyStore, connections: 0 },
+  { title: `${count(IDLE_SESSIONS)} sessions in Redis`, testApp: withFullStore, connections: 0 },
   {
     title: `${count(IDLE_CONNECTIONS)} idle connections`,
-    testApp: beforeEmptyStore,
+    testApp: withEmptyStore,
     connections: IDLE_CONNECTIONS,
   },
 ];
 const probe = await startMemoryProbe();
-/** In each round: the cost of a request after, as a ratio to before, divided by that of the first kind. */
+/** By kind and round: the cost after ÷ the cost before, divided by that of the first kind. */
 const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
 await runRounds({ rounds: ROUNDS, runRound, report, probe, started: [upstream, emptyStore, fullStore] });
 
@@ -61,7 +62,7 @@ async function runRound(round) {
     for (const kind of KINDS) systems.push(await startSystem(kind));
     for (const { clients } of systems) await clients.sendFor(WARM_UP_MS);
     const before = await measure(systems, idle, round);
-    await createSessions(beforeFullStore, IDLE_SESSIONS);
+    await createSessions(withFullStore, IDLE_SESSIONS);
     for (const { target, connections } of systems)
       if (connections > 0) idle.push(await openIdleConnections(target, connections));
     const after = await measure(systems, idle, round);
@@ -93,7 +94,7 @@ async function measure(systems, idle, round) {
     pids: ({ pids }) => pids,
     helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
     prepare: async () => {
-      for (const connections of idle) await connections.keep();
+      for (const connections of idle) await connections.keepAlive();
     },
     work: async ({ clients }, ms) => clients.sendFor(ms),
   });
@@ -103,7 +104,7 @@ async function measure(systems, idle, round) {
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
 
 /** @param {Awaited<ReturnType<typeof startStore>>} store */
-function cloakroomOn({ url, redis }) {
+function cloakroomWith({ url, redis }) {
   return createCloakroom({ upstream: `http://127.0.0.1:${service.port}`, redisUrl: url, redis });
 }
 
@@ -116,7 +117,7 @@ async function startSystem({ testApp, connections }) {
     requests: cookies.map(requestBytes),
     bodyBytes: service.body.length,
   };
-  return { connections, started, target, pids: familyOf(started.pid), clients: createClients(target) };
+  return { connections, started, target, pids: processTree(started.pid), clients: createClients(target) };
 }
 
 /**
@@ -128,9 +129,9 @@ async function createSessions(testApp, sessions) {
   /** @type {string[]} */
   const cookies = [];
   while (cookies.length < sessions) {
-    const some = Math.min(AT_ONCE, sessions - cookies.length);
+    const batch = Math.min(CONCURRENCY, sessions - cookies.length);
     const create = async () => testApp.createSession(newGrant(OPAQUE, 14_400));
-    cookies.push(...(await Promise.all(Array.from({ length: some }, create))));
+    cookies.push(...(await Promise.all(Array.from({ length: batch }, create))));
   }
   return cookies;
 }
@@ -138,10 +139,10 @@ async function createSessions(testApp, sessions) {
 function report() {
   const rows = ratios.map((all, at) => [
     KINDS[at]?.title ?? '',
-    figure(median(all)),
-    `${figure(Math.min(...all))} – ${figure(Math.max(...all))}`,
+    formatNumber(median(all)),
+    `${formatNumber(Math.min(...all))} – ${formatNumber(Math.max(...all))}`,
   ]);
-  printTable(`CPU time of a request, over ${ROUNDS} rounds`, [['beside', 'ratio', 'min – max'], ...rows]);
+  printTable(`CPU time of a request, medians of ${ROUNDS} rounds`, [['with', 'ratio', 'min – max'], ...rows]);
 }
 
 /** @param {number} value */

@@ -2,40 +2,40 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { requestBytes } from './peers/browser-request.mjs';
-import { checkJob } from './peers/does-the-job.mjs';
-import { judgeGoals } from './peers/goals.mjs';
+import { verifySystem } from './peers/verify-system.mjs';
+import { checkGoals } from './peers/goals.mjs';
 import { readOptions } from './peers/options.mjs';
 import { describeMachine, toMarkdown, toSpread, versionsOf } from './peers/report.mjs';
 import { OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
-import { sendNowAndThen, createClients } from './support/load.mjs';
-import { familyOf } from './support/processor-time.mjs';
+import { sendWithPauses, createClients } from './support/load.mjs';
+import { processTree } from './support/cpu-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRound, sumUp } from './support/rounds.mjs';
+import { measureRound, totalQuality } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Compares Cloakroom with peers that do the same job: they forward a request with a session's cookie to a service, with the
- * session's token. All use the same Redis (over TCP) and the same service with 8 KB of JSON. The load has the headers of a browser,
- * eight sessions in turn and 32 kept-alive connections.
+ * Compares Cloakroom with peers that do the same job: they replace a session cookie with the session's token and forward the request
+ * to a service. All systems use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The load has the
+ * headers of a browser, eight sessions and 32 kept-alive connections.
  *
- * The main figure is the CPU time of a request, user and system, of all processes of a system, as a ratio to (a), the bare
- * pass-through. The measured system has one core for itself; load, Redis and service have the other. The systems take short turns,
- * in another order in each round; each round has its own processes. Then, at light load, it measures how much each system adds to
- * the median time of a request over (a).
+ * The main result is the CPU time (user and system) per request of all processes of a system, as a ratio to (a), the bare
+ * pass-through. The measured system has one core to itself. Load, Redis and service share another. The systems take short turns, in
+ * a different order each round. Each round starts new processes. It then measures, at light load, the median latency that each
+ * system adds over (a).
  *
- * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
- * `--cpu-prof` keeps profiles of (a) and of Cloakroom; don't quote the figures of such a run.
+ * Usage: `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
+ * `--cpu-prof` writes CPU profiles of (a) and Cloakroom. Profiling distorts the results of the run.
  */
 
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
 const LIGHT_TURNS = 8;
-/** Requests of each turn that don't count: they warm the caches of the processor after the turns of the others. */
-const LIGHT_LEAD = 20;
+/** The first requests of each turn don't count. They warm the CPU caches again after the turns of the other systems. */
+const LIGHT_WARM_UP_REQUESTS = 20;
 const LIGHT_REQUESTS = 80;
 const LIGHT_EVERY_MS = 4;
 
@@ -90,7 +90,7 @@ async function prepareSettings() {
 }
 
 /**
- * Each round has its own processes, because processes of the same code differ by a tenth for their whole life.
+ * Measures all systems in new processes. The speed of two processes with the same code can differ by a tenth for their lifetime.
  * @param {Awaited<ReturnType<typeof prepareSettings>>} settings
  * @param {number} round
  */
@@ -117,10 +117,10 @@ async function runRound(settings, round) {
     const addedMs = await measureLightLoad(running);
     for (const [at, each] of running.entries()) {
       const { ms = NaN, cpuMs = NaN, cpuMsPerRequest = NaN } = measured[at] ?? {};
-      const of = rounds.get(each.kind.name);
-      of?.cpuMs.push(cpuMsPerRequest);
-      of?.busy.push(cpuMs / ms);
-      of?.addedMs.push(addedMs[at] ?? NaN);
+      const results = rounds.get(each.kind.name);
+      results?.cpuMs.push(cpuMsPerRequest);
+      results?.busy.push(cpuMs / ms);
+      results?.addedMs.push(addedMs[at] ?? NaN);
     }
     qualities.push(quality);
   } finally {
@@ -138,30 +138,30 @@ async function runRound(settings, round) {
  */
 async function start(kind, settings) {
   const system = await kind.start(settings);
-  await checkJob(kind, system, settings.body);
+  await verifySystem(kind, system, settings.body);
   const target = {
     port: system.port,
     requests: system.cookies.map(requestBytes),
     bodyBytes: settings.body.length,
   };
-  return { kind, system, pids: familyOf(system.pid), target, clients: createClients(target) };
+  return { kind, system, pids: processTree(system.pid), target, clients: createClients(target) };
 }
 
 /**
- * Resolves to what each system adds to the median time of a request over the first, in ms. The systems take turns, so that a
- * disturbance of the machine meets all of them.
+ * Resolves to the median latency that each system adds over the first, in ms. The systems take turns, so that a disturbance of the
+ * machine affects all of them.
  * @param {readonly Running[]} running
  */
 async function measureLightLoad(running) {
-  const took = running.map(() => /** @type {number[]} */ ([]));
+  const latencies = running.map(() => /** @type {number[]} */ ([]));
   for (let turn = 0; turn < LIGHT_TURNS; turn++) {
     for (const [at, { target }] of running.entries()) {
-      const all = await sendNowAndThen(target, LIGHT_LEAD + LIGHT_REQUESTS, LIGHT_EVERY_MS);
-      took[at]?.push(...all.slice(LIGHT_LEAD));
+      const all = await sendWithPauses(target, LIGHT_WARM_UP_REQUESTS + LIGHT_REQUESTS, LIGHT_EVERY_MS);
+      latencies[at]?.push(...all.slice(LIGHT_WARM_UP_REQUESTS));
     }
   }
-  const [bare = NaN] = took.map(median);
-  return took.map((ms) => median(ms) - bare);
+  const [bare = NaN] = latencies.map(median);
+  return latencies.map((ms) => median(ms) - bare);
 }
 
 function report() {
@@ -179,8 +179,8 @@ function report() {
   const { rounds: count, seconds } = options;
   const all = {
     rows,
-    goals: judgeGoals(measured),
-    quality: sumUp(qualities),
+    goals: checkGoals(measured),
+    quality: totalQuality(qualities),
     memoryProbeMs: probe.bestMs(),
     machine: describeMachine(),
     options: { rounds: count, seconds },

@@ -8,7 +8,7 @@ import { silentLog, startStore } from './support/store.mjs';
 import { printTable } from './support/table.mjs';
 import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
-/** Measures the memory of a session in Redis and in a process that caches it, with the product's own code. */
+/** Measures the memory that a session takes in Redis and in a process that caches it, with the code of the compiled app. */
 
 const { createSessionReads } = /** @type {typeof import('../src/redis/session-reads.ts')} */ (
   await fromDist('redis/session-reads.js')
@@ -27,14 +27,14 @@ const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign
 );
 
 const SESSIONS = 100_000;
-/** Redis commands in flight at once. Redis responds to so many well within the command timeout. */
-const AT_ONCE = 200;
-/** The most sessions that src/session/store.ts caches. */
+/** Redis commands in flight at once, few enough for the command timeout. */
+const CONCURRENCY = 200;
+/** src/session/store.ts caches at most this many sessions. */
 const CACHED = 10_000;
-/** A list of 137 workspaces in pages of 25, read to its end. */
+/** The list has 137 workspaces in pages of 25. */
 const FURTHER_PAGES = 5;
-/** The length of the local service's next tokens. */
-const NEXT_TOKEN = 180;
+/** The length of the local service's cursors. */
+const CURSOR_LENGTH = 180;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = /** @type {() => void} */ (runInNewContext('gc'));
@@ -55,56 +55,58 @@ const cursors = createCursors(deps);
 const signIns = createSignInTransactions({ ...deps, https: true });
 
 try {
-  const began = performance.now();
+  const startedAt = performance.now();
   printTable(
-    `Bytes in Redis ${(await store.info('server')).get('redis_version')}, each over ${whole(SESSIONS)} of them`,
+    `Bytes in Redis ${(await store.info('server')).get('redis_version')}, averages of ${formatInteger(SESSIONS)} records`,
     [
-      ['', 'in memory', 'in a snapshot', 'lives'],
-      await row(`session, ${OPAQUE.name}`, 'the session', async (id) => createSession(id, OPAQUE)),
-      await row(`session, ${JWT_LIKE.name}`, 'the session', async (id) => createSession(id, JWT_LIKE)),
-      await row(`one list read through ${FURTHER_PAGES + 1} pages`, 'an hour', readList),
-      await row('a session that was ended', '10 min', async (id) => {
+      ['record', 'memory', 'snapshot', 'time to live'],
+      await row(`session, ${OPAQUE.name}`, 'SESSION_IDLE_SECONDS', async (id) => createSession(id, OPAQUE)),
+      await row(`session, ${JWT_LIKE.name}`, 'SESSION_IDLE_SECONDS', async (id) =>
+        createSession(id, JWT_LIKE),
+      ),
+      await row(`list read through ${FURTHER_PAGES + 1} pages`, 'SESSION_IDLE_SECONDS', readList),
+      await row('ended session', '10 min', async (id) => {
         await createSession(id, OPAQUE);
         await records.end(id);
       }),
-      await row('a sign-in in progress', '10 min', beginSignIn),
+      await row('sign-in transaction', '10 min', startSignIn),
     ],
   );
-  printTable(`Bytes in a process for each of the ${whole(CACHED)} sessions that it caches`, [
-    ['', 'on the heap'],
-    [OPAQUE.name, whole(await cachedBytes(OPAQUE))],
-    [JWT_LIKE.name, whole(await cachedBytes(JWT_LIKE))],
+  printTable(`Bytes in a process for each of ${formatInteger(CACHED)} cached sessions`, [
+    ['session', 'heap'],
+    [OPAQUE.name, formatInteger(await cachedBytes(OPAQUE))],
+    [JWT_LIKE.name, formatInteger(await cachedBytes(JWT_LIKE))],
   ]);
-  console.log(`\n(${whole((performance.now() - began) / 1_000)} s)`);
+  console.log(`\n(${formatInteger((performance.now() - startedAt) / 1_000)} s)`);
 } finally {
   await store.stop();
 }
 
 /** @param {number} value */
-function whole(value) {
+function formatInteger(value) {
   return Math.round(value).toLocaleString('en-GB');
 }
 
 /**
  * @param {string} name
- * @param {string} lives
+ * @param {string} timeToLive
  * @param {(id: string) => Promise<unknown>} write writes the keys of one session
  */
-async function row(name, lives, write) {
+async function row(name, timeToLive, write) {
   await store.redis.flushall('ASYNC');
   const [memoryBefore, snapshotBefore] = [await usedMemory(), await snapshotBytes()];
   await forMany(SESSIONS, async () => write(newId()));
   const [memory, snapshot] = [await usedMemory(), await snapshotBytes()];
   return [
     name,
-    whole((memory - memoryBefore) / SESSIONS),
-    whole((snapshot - snapshotBefore) / SESSIONS),
-    lives,
+    formatInteger((memory - memoryBefore) / SESSIONS),
+    formatInteger((snapshot - snapshotBefore) / SESSIONS),
+    timeToLive,
   ];
 }
 
 /**
- * Creates a session that has been refreshed, as most have.
+ * Creates a session that has been refreshed, like most sessions.
  * @param {string} id
  * @param {typeof OPAQUE} lengths
  */
@@ -116,14 +118,14 @@ async function createSession(id, lengths) {
 async function readList(sessionId) {
   const starts = Array.from({ length: FURTHER_PAGES }, (_, at) => ({
     page: at + 2,
-    cursor: newToken(NEXT_TOKEN),
+    cursor: newToken(CURSOR_LENGTH),
     before: 25 * (at + 1),
   }));
   await cursors.add({ sessionId, path: '/api/public/v1/workspaces', limit: 25 }, starts);
 }
 
 /** @param {string} state */
-async function beginSignIn(state) {
+async function startSignIn(state) {
   await signIns.start(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
 }
 
@@ -138,11 +140,10 @@ async function cachedBytes(lengths) {
   const toRead = ids.values();
   await forMany(CACHED, async () => reader.read(toRead.next().value ?? ''));
   const bytes = (heapUsed() - before) / CACHED;
-  await reader.read(ids[0] ?? ''); // keeps the reader alive until here
+  await reader.read(ids[0] ?? ''); // keeps the reader reachable until after the measurement
   return bytes;
 }
 
-/** A session id. */
 function newId() {
   return randomBytes(32).toString('base64url');
 }
@@ -156,7 +157,7 @@ async function forMany(times, work) {
   const worker = async () => {
     while (left-- > 0) await work();
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
 function heapUsed() {
@@ -164,7 +165,7 @@ function heapUsed() {
   return process.memoryUsage().heapUsed;
 }
 
-/** The memory that Redis has allocated, once its tables have stopped growing. */
+/** Resolves to the memory that Redis has allocated, once it is stable. */
 async function usedMemory() {
   for (let before = NaN; ;) {
     const used = Number((await store.info('memory')).get('used_memory'));
@@ -174,7 +175,7 @@ async function usedMemory() {
   }
 }
 
-/** The size of a snapshot. BGSAVE, because a SAVE could take longer than the command timeout. */
+/** Writes a snapshot and resolves to its size. SAVE could take longer than the command timeout. */
 async function snapshotBytes() {
   await store.redis.bgsave();
   while ((await store.info('persistence')).get('rdb_bgsave_in_progress') !== '0') await delay(100);

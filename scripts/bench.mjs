@@ -9,32 +9,32 @@ const NAMES = readdirSync(`${root}bench`)
   .filter((file) => file.endsWith('.mjs'))
   .map((file) => file.replace(/\.mjs$/, ''));
 
-const pinning = async () => ensureProgram('taskset', 'util-linux');
-/** Installs what a benchmark needs beside the app and Redis. @type {Record<string, () => Promise<void>>} */
+const ensureTaskset = async () => ensureProgram('taskset', 'util-linux');
+/** Installs the programs and packages of a benchmark, except the app and Redis. @type {Record<string, () => Promise<void>>} */
 const NEEDS = {
   peers: async () => {
-    await pinning();
+    await ensureTaskset();
     await ensureProgram('nginx', 'nginx');
     await ensurePackages(`${root}bench`);
   },
-  'idle-cost': pinning,
+  'idle-cost': ensureTaskset,
   lighthouse: async () => {
     await ensureChromium();
     await ensurePackages(`${root}bench`);
   },
-  'crowd-cost': pinning,
+  'concurrency-cost': ensureTaskset,
 };
 
 await launch(async () => {
-  const words = process.argv.slice(2);
-  const at = words.findIndex((word) => word.startsWith('-'));
-  const [chosen, options] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at)];
+  const args = process.argv.slice(2);
+  const at = args.findIndex((arg) => arg.startsWith('-'));
+  const [chosen, options] = at < 0 ? [args, []] : [args.slice(0, at), args.slice(at)];
   if (options.length > 0 && chosen.length !== 1) {
-    throw new LaunchError('Options are for one benchmark: name it before them.');
+    throw new LaunchError('Name one benchmark before the options.');
   }
   const unknown = chosen.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
-    throw new LaunchError(`There is no benchmark named ${unknown}; there are ${NAMES.join(', ')}.`);
+    throw new LaunchError(`Unknown benchmark ${unknown}. Known benchmarks: ${NAMES.join(', ')}.`);
   }
   await ensureApp();
   await ensureProgram('redis-server', 'redis-server');

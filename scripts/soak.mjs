@@ -2,11 +2,11 @@ import { ensureApp } from './ensure-app.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, run } from './launch.mjs';
 
-/** Runs all faults and loads together for some minutes: `npm run soak -- 20`, or with a seed, `npm run soak -- 20 7`. */
+/** Runs the soak test for some minutes: `npm run soak -- 20`, or with a seed, `npm run soak -- 20 7`. */
 await launch(async () => {
   const numbers = process.argv.slice(2);
-  if (numbers.length > 2 || numbers.some((word) => !(Number(word) > 0))) {
-    throw new LaunchError('Give the minutes, and a seed if it matters: npm run soak -- 20 7');
+  if (numbers.length > 2 || numbers.some((text) => !(Number(text) > 0))) {
+    throw new LaunchError('Usage: npm run soak -- <minutes> [<seed>]');
   }
   await ensureApp();
   await ensureProgram('redis-server', 'redis-server');

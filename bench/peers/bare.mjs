@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** A well-written pass-through without sessions: the least that a proxy on Node costs. */
+/** A well-written pass-through without sessions: the minimum cost of a proxy on Node. */
 
 const NOT_FORWARDED = new Set([
   'connection',
@@ -43,7 +43,7 @@ const server = createServer((req, res) => {
   pool.dispatch(request, {
     onRequestStart(controller) {
       res.once('close', () => {
-        if (!res.writableFinished) controller.abort(new Error('the client left'));
+        if (!res.writableFinished) controller.abort(new Error('the client disconnected'));
       });
     },
     onResponseStart(controller, status) {

@@ -1,4 +1,4 @@
-/** The request of a script in a browser that fetches a list. */
+/** The measured request: a browser's `fetch` of a list. */
 
 export const PATH = '/api/public/v1/workspaces?limit=25';
 

@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { createProxy } from './express-proxy.mjs';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** express-openid-connect with its sessions in Redis, and http-proxy-middleware. */
+/** express-openid-connect with sessions in Redis, and http-proxy-middleware. */
 
 /** @typedef {{ oidc: import('express-openid-connect').RequestContext }} SignedIn */
 
@@ -20,7 +20,7 @@ app.use(
     baseURL: 'http://localhost:3000',
     clientID: settings['clientId'] ?? '',
     clientSecret: settings['clientSecret'] ?? '',
-    secret: 'a secret of this benchmark, long enough for all',
+    secret: 'a secret of this benchmark, long enough for express-openid-connect',
     authRequired: false,
     authorizationParams: { response_type: 'code', scope: 'openid' },
     session: { store: new RedisStore({ client, prefix: 'openid:' }) },

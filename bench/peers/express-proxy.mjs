@@ -3,7 +3,7 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import { settings } from './peer.mjs';
 
 /**
- * http-proxy-middleware to the upstream of the benchmark, as both peers on Express use it.
+ * Creates http-proxy-middleware for both peers on Express.
  * @param {(req: unknown) => string | undefined} accessTokenOf
  */
 export function createProxy(accessTokenOf) {

@@ -6,9 +6,9 @@ import { createClient } from 'redis';
 import { createProxy } from './express-proxy.mjs';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** express + express-session + connect-redis + http-proxy-middleware: the usual combination. */
+/** The usual combination on Express: express-session, connect-redis and http-proxy-middleware. */
 
-/** @typedef {import('express-session').Session & { grant?: { accessToken: string } }} OurSession */
+/** @typedef {import('express-session').Session & { grant?: { accessToken: string } }} GrantSession */
 
 const client = await createClient({ url: settings['redis'] ?? '' }).connect();
 
@@ -25,16 +25,16 @@ app.use(
 );
 app.get('/sign-in', (req, res) => {
   const { grant } = /** @type {{ grant: string }} */ (req.query);
-  const ours = /** @type {OurSession} */ (req.session);
-  ours.grant = /** @type {{ accessToken: string }} */ (JSON.parse(grant));
+  const ownSession = /** @type {GrantSession} */ (req.session);
+  ownSession.grant = /** @type {{ accessToken: string }} */ (JSON.parse(grant));
   res.sendStatus(204);
 });
 app.use('/api', (req, res, next) => {
-  if (/** @type {OurSession} */ (req.session).grant === undefined) res.sendStatus(401);
+  if (/** @type {GrantSession} */ (req.session).grant === undefined) res.sendStatus(401);
   else next();
 });
 app.use(
   '/api',
-  createProxy((req) => /** @type {{ session: OurSession }} */ (req).session.grant?.accessToken),
+  createProxy((req) => /** @type {{ session: GrantSession }} */ (req).session.grant?.accessToken),
 );
 await listenAndReport(createServer(app));

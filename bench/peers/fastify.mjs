@@ -8,7 +8,7 @@ import { reportPort, settings } from './peer.mjs';
 
 /** @typedef {import('fastify').FastifyRequest} FastifyRequest */
 
-/** fastify + its session + @fastify/http-proxy. A session that is not `rolling` would never be extended. */
+/** fastify, @fastify/session and @fastify/http-proxy. Sessions are `rolling` by default, so each request extends its session. */
 
 const client = await createClient({ url: settings['redis'] ?? '' }).connect();
 

@@ -2,7 +2,7 @@ import { Provider } from 'oidc-provider';
 import { freePort } from '../support/free-port.mjs';
 import { CLIENT } from './openid-client.mjs';
 
-/** Signs any user in with oidc-provider's development forms, and reports the user of each access token. */
+/** Runs oidc-provider with its development forms, which accept any user. Sends each access token and its user to the benchmark. */
 
 const port = await freePort();
 const issuer = `http://127.0.0.1:${port}`;

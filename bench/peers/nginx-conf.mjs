@@ -1,7 +1,7 @@
 /**
- * Returns a good configuration of nginx for this job on one core: kept-alive connections to the upstream and to the session
- * service, which gets only the cookie, and no access log.
- * @param {{ folder: string, port: number, upstream: string, sessions: string }} places
+ * Returns an efficient nginx configuration for one core: kept-alive connections to the upstream and the session service, only the
+ * cookie to the session service, and no access log.
+ * @param {{ folder: string, port: number, upstream: string, sessions: string }} settings
  */
 export function toNginxConf({ folder, port, upstream, sessions }) {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.mjs';
 import { toNginxConf } from './nginx-conf.mjs';
 import { reportPort, settings } from './peer.mjs';
 
-/** nginx with `auth_request` to this small session service, which returns the Bearer token to send upstream. */
+/** nginx with `auth_request` to this session service, which returns the Authorization header for the upstream request. */
 
 const SESSION_SECONDS = 3_600;
 const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;
@@ -52,8 +52,8 @@ async function respond(req, res) {
 /** @param {string} cookie */
 function idFrom(cookie) {
   const [, id = '', signature = ''] = COOKIE.exec(cookie) ?? [];
-  const isOurs = id !== '' && timingSafeEqual(Buffer.from(signature), Buffer.from(sign(id)));
-  return isOurs ? id : null;
+  const isValid = id !== '' && timingSafeEqual(Buffer.from(signature), Buffer.from(sign(id)));
+  return isValid ? id : null;
 }
 
 /** @param {string} id */

@@ -1,4 +1,4 @@
-/** The registration of express-openid-connect at the identity provider. */
+/** The client registration of express-openid-connect with the identity provider. */
 export const CLIENT = {
   id: 'bench',
   secret: 'a secret of this benchmark',

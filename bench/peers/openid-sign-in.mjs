@@ -1,22 +1,21 @@
 import { Cookie, CookieJar } from 'tough-cookie';
 import { CLIENT } from './openid-client.mjs';
 
-const MOST_STEPS = 20;
+const MAX_STEPS = 20;
 
 /**
- * Signs a user in as a browser does: follows redirects and fills in the provider's forms. Resolves to the `Cookie` header of the
- * app.
- * @param {number} port of the app, whose own origin is CLIENT.origin
+ * Signs a user in: follows redirects and submits the provider's forms. Resolves to the app's `Cookie` header.
+ * @param {number} port the app's port; the app's public origin is CLIENT.origin
  * @param {string} user
  */
 export async function signInByForms(port, user) {
   const jar = new CookieJar();
   /** @type {(url: string, form?: URLSearchParams) => Promise<Response>} */
   const visit = async (url, form) => {
-    const reached = url.replace(CLIENT.origin, `http://127.0.0.1:${port}`);
+    const target = url.replace(CLIENT.origin, `http://127.0.0.1:${port}`);
     const cookie = await jar.getCookieString(url);
     const sent = form === undefined ? {} : { method: 'POST', body: form };
-    const response = await fetch(reached, { ...sent, redirect: 'manual', headers: { cookie } });
+    const response = await fetch(target, { ...sent, redirect: 'manual', headers: { cookie } });
     for (const set of response.headers.getSetCookie()) {
       const parsed = Cookie.parse(set);
       if (parsed !== undefined) await jar.setCookie(parsed, url);
@@ -26,7 +25,7 @@ export async function signInByForms(port, user) {
 
   let url = `${CLIENT.origin}/login`;
   let response = await visit(url);
-  for (let step = 0; step < MOST_STEPS; step++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     const location = response.headers.get('location');
     if (location !== null) {
       url = new URL(location, url).href;
@@ -40,5 +39,5 @@ export async function signInByForms(port, user) {
     url = new URL(action, url).href;
     response = await visit(url, new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' }));
   }
-  throw new Error(`${user} is still not signed in after ${MOST_STEPS} steps.`);
+  throw new Error(`${user} was not signed in after ${MAX_STEPS} steps.`);
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { KINDS } from './systems.mjs';
 
-/** Reads the options of `npm run bench -- peers`. Throws for an unknown or invalid one. */
+/** Reads the options of `npm run bench -- peers`. Throws if an option is unknown or invalid. */
 export function readOptions() {
   const { values } = parseArgs({
     options: {
@@ -15,12 +15,12 @@ export function readOptions() {
   const names = values.only?.split(',') ?? KINDS.map(({ name }) => name);
   const unknown = names.find((name) => !KINDS.some((kind) => kind.name === name));
   if (unknown !== undefined) {
-    throw new Error(`There is no system ${unknown}; there are ${KINDS.map(({ name }) => name).join(', ')}.`);
+    throw new Error(`Unknown system ${unknown}. Known systems: ${KINDS.map(({ name }) => name).join(', ')}.`);
   }
   return {
-    // All figures are ratios to (a).
+    // Always measure (a), because all results are relative to it.
     kinds: KINDS.filter(({ name }) => name === 'a' || names.includes(name)),
-    rounds: toCount(values.rounds),
+    rounds: toRounds(values.rounds),
     seconds: toSeconds(values.seconds),
     json: values.json,
     profiles: values['cpu-prof'],
@@ -28,15 +28,17 @@ export function readOptions() {
 }
 
 /** @param {string} text */
-function toCount(text) {
+function toRounds(text) {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new Error(`${text} is not a whole number from 1.`);
+  if (!Number.isInteger(count) || count < 1)
+    throw new Error(`--rounds must be a whole number of at least 1, not ${text}.`);
   return count;
 }
 
 /** @param {string} text */
 function toSeconds(text) {
   const seconds = Number(text);
-  if (!(seconds > 0 && seconds <= 60)) throw new Error(`${text} is not a number of seconds up to 60.`);
+  if (!(seconds > 0 && seconds <= 60))
+    throw new Error(`--seconds must be above 0 and at most 60, not ${text}.`);
   return seconds;
 }

@@ -1,4 +1,4 @@
-// What the peers use of packages that only `npm run bench` installs: the code around them is checked without them too.
+// Types of packages that only `npm run bench` installs, so that tsc can check the peers without them.
 
 declare module 'express-openid-connect' {
   import type { RequestHandler } from 'express';
@@ -16,7 +16,7 @@ declare module 'http-proxy-middleware' {
     readonly target: string;
     readonly changeOrigin: boolean;
     readonly agent: object;
-    readonly on: { readonly proxyReq: (toService: ClientRequest, req: IncomingMessage) => void };
+    readonly on: { readonly proxyReq: (upstreamRequest: ClientRequest, req: IncomingMessage) => void };
   }): RequestHandler;
 }
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 
-/** The settings of a peer: the upstream's origin, Redis, and its own ones. */
+/** The settings of this peer: the upstream's origin, the Redis URL, a folder, and settings of its own. */
 export const settings = /** @type {Record<string, string>} */ (
   JSON.parse(process.env['PEER_SETTINGS'] ?? '{}')
 );
 
 /**
- * Listens on a free port and reports it to the benchmark.
+ * Listens on a free port and sends it to the benchmark.
  * @param {import('node:http').Server} server
  */
 export async function listenAndReport(server) {

@@ -10,10 +10,10 @@ import { median } from '../support/statistics.mjs';
  * @typedef {object} Row
  * @property {string} name
  * @property {string} title
- * @property {Spread} ratio of the CPU time of a request to that of (a), in the same round
- * @property {Spread} addedMs to the median time of a request at light load, over (a) in the same round
- * @property {number} cpuMicroseconds for one request on this machine
- * @property {number} busy the share of its core that it used under load
+ * @property {Spread} ratio CPU time per request ÷ that of (a) in the same round
+ * @property {Spread} addedMs the median latency at light load, minus that of (a) in the same round
+ * @property {number} cpuMicroseconds CPU time per request on this machine
+ * @property {number} busy the fraction of its core that it used under load
  * @property {string} versions
  */
 
@@ -22,7 +22,7 @@ export function toSpread(values) {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** Returns the hardware and software that the figures are from. */
+/** Returns the hardware and software of the run. */
 export function describeMachine() {
   return {
     cpu: cpus()[0]?.model.trim() ?? '',
@@ -30,8 +30,8 @@ export function describeMachine() {
     kernel: release(),
     node: process.version,
     redis: firstLine('redis-server', ['--version']).replace(/^.*v=(\S+).*$/, '$1'),
-    measuredCore: `${MEASURED_CORE}: all processes of the system that is measured`,
-    otherCore: `${OTHER_CORE}: load, Redis, upstream, identity provider`,
+    measuredCore: `${MEASURED_CORE}: all processes of the measured system`,
+    otherCore: `${OTHER_CORE}: load, Redis, service, identity provider`,
   };
 }
 
@@ -43,7 +43,7 @@ export function versionsOf(packages) {
   return packages.map((name) => `${name} ${versionOf(name)}`).join(', ');
 }
 
-/** @param {string} name of a package or, if it is none, a program */
+/** @param {string} name of a package, or `nginx` */
 function versionOf(name) {
   if (name === 'nginx') return firstLine('sh', ['-c', 'nginx -v 2>&1']).replace(/^.*nginx\//, '');
   const path = new URL(`../node_modules/${name}/package.json`, import.meta.url);
@@ -59,16 +59,17 @@ function firstLine(program, args) {
 }
 
 /**
+ * Returns the report in Markdown.
  * @param {object} report
  * @param {readonly Row[]} report.rows
- * @param {ReturnType<typeof import('./goals.mjs').judgeGoals>} report.goals
+ * @param {ReturnType<typeof import('./goals.mjs').checkGoals>} report.goals
  * @param {import('../support/rounds.mjs').Quality} report.quality
- * @param {number} report.memoryProbeMs at its best
+ * @param {number} report.memoryProbeMs the best time of the memory probe
  * @param {ReturnType<typeof describeMachine>} report.machine
  * @param {{ rounds: number, seconds: number }} report.options
  */
 export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, options }) {
-  const head = ['', 'system', 'CPU per request', 'min – max', 'added at light load, ms', 'busy', 'versions'];
+  const head = ['', 'system', 'CPU per request', 'min – max', 'added latency, ms', 'core in use', 'versions'];
   const lines = rows.map((row) => [
     row.name,
     row.title,
@@ -80,11 +81,11 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
   ]);
   const table = [head, head.map((_, at) => (at < 2 || at === 6 ? '---' : '--:')), ...lines];
   const goalTable = [
-    ['goal', 'at most', 'measured', ''],
+    ['goal', 'maximum', 'measured', ''],
     ['---', '--:', '--:', '---'],
-    ...goals.map(({ what, most, value, isMet }) => [
-      what,
-      String(most),
+    ...goals.map(({ title, max, value, isMet }) => [
+      title,
+      String(max),
       value.toFixed(2),
       isMet ? 'met' : 'missed',
     ]),
@@ -95,8 +96,8 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     '',
     ...toLines(goalTable),
     '',
-    `CPU time, user and system, of all processes of a system for one request, as a ratio to (a): the median of`,
-    `${options.rounds} rounds with their own processes. Each round has ${options.seconds} s of each system, in short turns.`,
+    `CPU per request: CPU time (user and system) of all processes of a system, as a ratio to (a). Median of ${options.rounds} rounds,`,
+    `each with new processes and ${options.seconds} s of each system in short turns. Added latency: median over (a) at light load.`,
     describeQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,

@@ -8,7 +8,7 @@ import { CLIENT } from './openid-client.mjs';
 import { signInByForms } from './openid-sign-in.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
 
-/** The systems to compare, by their names on the command line. */
+/** The systems to compare. */
 
 /** @typedef {import('../../src/session/record.ts').Grant} Grant */
 /**
@@ -16,9 +16,9 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {string} upstream
  * @property {string} redisUrl
  * @property {import('../../src/redis/client.ts').RedisClient} redis
- * @property {string} folder for files of this run
+ * @property {string} folder for temporary files of the run
  * @property {readonly Grant[]} grants one for each session
- * @property {string | undefined} profiles a folder for CPU profiles
+ * @property {string | undefined} profiles the folder for CPU profiles, if any
  */
 /**
  * @typedef {object} System
@@ -26,14 +26,14 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {number} port
  * @property {readonly string[]} cookies one `Cookie` header for each session
  * @property {readonly string[]} accessTokens the token of each session
- * @property {readonly number[]} [helpers] its processes on the other core under load
+ * @property {readonly number[]} [helpers] the ids of its processes on the other core
  * @property {() => Promise<void>} stop
  */
 /**
  * @typedef {object} Kind
- * @property {string} name
+ * @property {string} name for the command line
  * @property {string} title
- * @property {readonly string[]} packages or programs that do the job
+ * @property {readonly string[]} packages packages or programs whose versions the report shows
  * @property {boolean} [withoutSessions]
  * @property {(settings: Settings) => Promise<System>} start
  */
@@ -121,14 +121,14 @@ export const KINDS = [
  */
 async function startPeer(file, { upstream, redisUrl, folder }, more = {}, nodeOptions = []) {
   const command = onMeasuredCore(nodeCommand(`bench/peers/${file}.mjs`, nodeOptions));
-  const around = JSON.stringify({ upstream, redis: redisUrl, folder, ...more });
-  const started = startProcess(command, { PEER_SETTINGS: around });
+  const peerSettings = JSON.stringify({ upstream, redis: redisUrl, folder, ...more });
+  const started = startProcess(command, { PEER_SETTINGS: peerSettings });
   const { port } = /** @type {{ port: number }} */ (await started.nextMessage());
   return { ...started, port };
 }
 
 /**
- * Starts a peer, which writes its own session for each grant.
+ * Starts a peer and creates a session in it for each grant.
  * @param {string} file
  * @param {Settings} settings
  * @returns {Promise<System>}
@@ -139,7 +139,7 @@ async function startAndSignIn(file, settings) {
   for (const grant of settings.grants) {
     const query = new URLSearchParams({ grant: JSON.stringify(grant) });
     const response = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
-    if (!response.ok) throw new Error(`${file} refused the sign-in: ${response.status}`);
+    if (!response.ok) throw new Error(`${file} responded ${response.status} to the sign-in.`);
     cookies.push(
       response.headers
         .getSetCookie()
@@ -151,12 +151,12 @@ async function startAndSignIn(file, settings) {
 }
 
 /**
- * Starts express-openid-connect and signs its users in at the identity provider.
+ * Starts express-openid-connect and an identity provider, and signs a user in for each grant.
  * @param {Settings} settings
  * @returns {Promise<System>}
  */
 async function startOpenid(settings) {
-  // The provider warns about its development settings.
+  // Ignore stderr, because the provider warns about its development settings.
   const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {}, { stderr: 'ignore' });
   const { issuer } = /** @type {{ issuer: string }} */ (await provider.nextMessage());
   const client = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
@@ -205,16 +205,16 @@ function profiling({ profiles }, name) {
 }
 
 /**
- * Creates a pipe like that of a container's log, with a cheap reader.
+ * Creates a pipe for a log, as a container has one, with a reader that uses little CPU time.
  * @param {string} folder
  */
 function openLogPipe(folder) {
   const path = join(folder, 'log');
   execFileSync('mkfifo', [path]);
-  const writes = openSync(path, 'r+'); // opens without a reader
+  const writes = openSync(path, 'r+'); // unlike 'w', does not wait for a reader
   const reads = openSync(path, 'r');
   const { pid: reader = 0 } = spawn('cat', { stdio: [reads, 'ignore', 'ignore'] });
   closeSync(reads);
-  rmSync(path); // the next round creates it again
+  rmSync(path); // frees the name for the next round
   return { writes, reader };
 }

@@ -9,13 +9,14 @@ const agent = new Agent({
   bodyTimeout: TIMEOUT_MS,
 });
 
-export const HALF_A_RESPONSE = 'half a response';
+export const NO_RESPONSE = 'no response';
+export const INCOMPLETE_RESPONSE = 'incomplete response';
 
-/** There was no response, or it was cut off. */
-export class BrokenOff extends Error {}
+/** The connection closed before the response was complete. */
+export class ConnectionError extends Error {}
 
 /**
- * @typedef {object} WholeResponse
+ * @typedef {object} CompleteResponse
  * @property {number} status
  * @property {import('undici').Dispatcher.ResponseData['headers']} headers
  * @property {string} text
@@ -49,24 +50,24 @@ export function createBrowser() {
       headers: sent,
       ...options,
     }).catch((/** @type {unknown} */ cause) => {
-      throw new BrokenOff('no response', { cause });
+      throw new ConnectionError(NO_RESPONSE, { cause });
     });
-    for (const line of [response.headers['set-cookie'] ?? []].flat()) keep(jar, line);
+    for (const line of [response.headers['set-cookie'] ?? []].flat()) store(jar, line);
     return response;
   };
   return {
     open,
-    /** The `Cookie` header that goes to an origin. @param {string} origin */
+    /** Returns the `Cookie` header for an origin. @param {string} origin */
     cookieFor: (origin) => toHeader(jars.get(origin) ?? new Map()),
     /**
-     * Resolves to a response with its whole body.
+     * Resolves to a response with its complete body.
      * @param {string} url
      * @param {RequestOptions} [options]
-     * @returns {Promise<WholeResponse>}
+     * @returns {Promise<CompleteResponse>}
      */
     async send(url, options) {
       const { statusCode, headers, body } = await open(url, options);
-      return { status: statusCode, headers, text: await textOf(body) };
+      return { status: statusCode, headers, text: await readText(body) };
     },
   };
 }
@@ -74,16 +75,16 @@ export function createBrowser() {
 /** @typedef {ReturnType<typeof createBrowser>} Browser */
 
 /**
- * Resolves to a whole body; rejects with BrokenOff.
+ * Resolves to a complete body. Rejects with ConnectionError.
  * @param {import('undici').Dispatcher.ResponseData['body']} body
  */
-export async function textOf(body) {
+export async function readText(body) {
   return body.text().catch((/** @type {unknown} */ cause) => {
-    throw new BrokenOff(HALF_A_RESPONSE, { cause });
+    throw new ConnectionError(INCOMPLETE_RESPONSE, { cause });
   });
 }
 
-/** Closes all connections. */
+/** Closes the connections of all browsers. */
 export async function closeBrowsers() {
   await agent.destroy();
 }
@@ -95,9 +96,9 @@ function toHeader(jar) {
 
 /**
  * @param {Map<string, string>} jar
- * @param {string} line of Set-Cookie
+ * @param {string} line the value of a Set-Cookie header
  */
-function keep(jar, line) {
+function store(jar, line) {
   const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
   if (/;\s*(?:max-age=0|expires=Thu, 01 Jan 1970)/i.test(line)) jar.delete(name);
   else jar.set(name, value);

@@ -15,21 +15,21 @@ import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
 
-/** So short that every session is refreshed all the time. */
+/** So short that every session in use is refreshed every few seconds. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
-/** Time after the last action in which idle sessions are used again, outages included. */
-const WOKEN_WITHIN_SECONDS = 1_800;
-const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
+/** Time after the last action for the users' last requests with idle sessions. */
+const FINAL_REQUESTS_SECONDS = 1_800;
+const PROBE = new URL('process-health-probe.mjs', import.meta.url).href;
 
-/** @typedef {ReturnType<typeof toLife>} Life */
+/** @typedef {ReturnType<typeof toAppProcess>} AppProcess */
 /** @typedef {Awaited<ReturnType<typeof startTestApp>>} TestApp */
 
 /**
- * Starts three processes of Cloakroom behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own
- * Redis. Methods stop, kill and replace each of them.
- * @param {string} log the file that the processes of Cloakroom write their logs to
- * @param {number} ms how long an idle session must last
+ * Starts three Cloakroom processes behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own
+ * Redis. The methods stop, kill and replace these processes.
+ * @param {string} log the log file of the Cloakroom processes
+ * @param {number} ms the minimum lifetime of an idle session
  */
 export async function startTestApp(log, ms) {
   const folder = temporaryFolder('cloakroom-soak-');
@@ -69,8 +69,8 @@ export async function startTestApp(log, ms) {
   const cloakroom = createCloakroom({ upstream: serviceUrl, redisUrl, redis });
   const keysFile = join(folder, 'session-keys');
   const sessionKeys = createSessionKeys(keysFile, cloakroom.env.SESSION_KEYS, log);
-  /** @type {Life[]} */
-  const lives = [];
+  /** @type {AppProcess[]} */
+  const allProcesses = [];
   /** @param {number} slot */
   const start = async (slot) => {
     const started = await cloakroom.start({
@@ -82,7 +82,7 @@ export async function startTestApp(log, ms) {
         SESSION_KEYS: '',
         SESSION_KEYS_FILE: keysFile,
         ...toLifetimes(ms),
-        // All sign-ins come from one address. This limit is never reached.
+        // All sign-ins come from one address, so raise the limit beyond reach.
         SIGN_INS_PER_ADDRESS: '1000000',
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
@@ -93,12 +93,12 @@ export async function startTestApp(log, ms) {
         SHUTDOWN_SECONDS: '20',
       },
     });
-    const life = toLife(started, slot, lives.length + 1);
-    lives.push(life);
-    return life;
+    const appProcess = toAppProcess(started, slot, allProcesses.length + 1);
+    allProcesses.push(appProcess);
+    return appProcess;
   };
   const running = await Promise.all(ports.map(async (_port, slot) => start(slot)));
-  const balancer = await startHaproxy(
+  const loadBalancer = await startHaproxy(
     port,
     ports.map((each) => `127.0.0.1:${each}`),
   );
@@ -107,46 +107,46 @@ export async function startTestApp(log, ms) {
     url,
     serviceUrl,
     redis,
-    /** All processes of Cloakroom so far. */
-    lives,
-    /** The current processes, or those that are starting. */
+    /** All Cloakroom processes so far. */
+    allProcesses,
+    /** The current Cloakroom processes by slot. A slot keeps its old process until the new one is ready. */
     running,
-    balancer,
+    loadBalancer,
     /**
-     * Ends a process with a signal and starts another in its place. Resolves with the exit code.
+     * Ends a process with a signal and starts another in its slot. Resolves to the exit code.
      * @param {number} slot
      * @param {'SIGTERM' | 'SIGKILL'} signal
      */
     async replace(slot, signal) {
-      const old = /** @type {Life} */ (running[slot]);
-      old.isEnded = true;
+      const old = /** @type {AppProcess} */ (running[slot]);
+      old.isEndedByTest = true;
       process.kill(old.pid, signal);
       const [code] = await old.exited;
       running[slot] = await start(slot);
       return code;
     },
-    replaceSessionKeys: async () => sessionKeys.replace(running.map(({ pid }) => pid)),
+    rotateSessionKeys: async () => sessionKeys.rotate(running.map(({ pid }) => pid)),
     pauseStore: () => process.kill(store.pid, 'SIGSTOP'),
     resumeStore: () => process.kill(store.pid, 'SIGCONT'),
     async killStore() {
       process.kill(store.pid, 'SIGKILL');
       await store[Symbol.asyncDispose]();
     },
-    /** Starts Redis again with all its data: every write was on disk before its response. */
-    async reviveStore() {
+    /** Starts Redis again. It has all its data, because it wrote to disk before each response. */
+    async restartStore() {
       store = await startPrivateRedis(settings);
     },
     async killService() {
       process.kill(service.pid, 'SIGKILL');
       await service.exited;
     },
-    /** @param {boolean} rotates whether refresh tokens rotate from now on */
-    async reviveService(rotates) {
+    /** @param {boolean} rotates whether the service rotates refresh tokens from now on */
+    async restartService(rotates) {
       service = await startService(rotates);
     },
     async stop() {
-      await balancer[Symbol.asyncDispose]();
-      await Promise.all(running.map(async (life) => life.stop()));
+      await loadBalancer[Symbol.asyncDispose]();
+      await Promise.all(running.map(async (appProcess) => appProcess.stop()));
       await service.stop();
       await closeRedis(redis);
       await store[Symbol.asyncDispose]();
@@ -158,11 +158,11 @@ export async function startTestApp(log, ms) {
 }
 
 /**
- * Returns lifetimes with which no session expires during the run. Idle sessions are used again at its end.
+ * Returns session lifetimes that outlast the run and its final requests.
  * @param {number} ms
  */
 function toLifetimes(ms) {
-  const seconds = Math.max(3_600, Math.ceil(ms / 1_000) + WOKEN_WITHIN_SECONDS);
+  const seconds = Math.max(3_600, Math.ceil(ms / 1_000) + FINAL_REQUESTS_SECONDS);
   return { SESSION_IDLE_SECONDS: String(seconds), SESSION_MAX_SECONDS: String(Math.max(43_200, seconds)) };
 }
 
@@ -176,21 +176,21 @@ async function freePorts(count) {
 }
 
 /**
- * Describes a process of Cloakroom.
+ * Describes a Cloakroom process.
  * @param {Awaited<ReturnType<ReturnType<typeof createCloakroom>['start']>>} started
- * @param {number} slot
- * @param {number} number
+ * @param {number} slot its position behind the load balancer
+ * @param {number} number counts all processes
  */
-function toLife(started, slot, number) {
-  let isGone = false;
-  void started.exited.then(() => (isGone = true));
+function toAppProcess(started, slot, number) {
+  let hasExited = false;
+  void started.exited.then(() => (hasExited = true));
   return {
     ...started,
     slot,
     number,
-    bornAt: performance.now(),
-    /** Whether the soak test has ended it. */
-    isEnded: false,
-    wasGone: () => isGone,
+    startedAt: performance.now(),
+    /** Whether the soak test sent it a signal to end. */
+    isEndedByTest: false,
+    hasExited: () => hasExited,
   };
 }

@@ -1,10 +1,11 @@
 /**
- * Names the outcome of a response by its source: `502 service_unreachable` of the gateway, `429 passed on` of the service,
- * `503 “Cloakroom is briefly unavailable”` of a page (HAProxy's own page is `502 Bad Gateway`), a bare `500` of an unknown one.
+ * Names the outcome of a response by its origin: `502 service_unreachable` from the gateway, `429 forwarded` from the service,
+ * `503 “Cloakroom is briefly unavailable”` from a page. HAProxy's own page is `502 “502 Bad Gateway”`. A bare `500` has no known
+ * origin.
  * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} response
  */
 export function outcomeOf({ status, headers, text }) {
-  if (headers['via'] !== undefined) return `${status} passed on`;
+  if (headers['via'] !== undefined) return `${status} forwarded`;
   if (headers['content-type'] === 'application/problem+json') {
     const { code } = /** @type {{ code: string }} */ (JSON.parse(text));
     return `${status} ${code}`;
@@ -13,7 +14,7 @@ export function outcomeOf({ status, headers, text }) {
   return title === undefined ? String(status) : `${status} “${title.trim()}”`;
 }
 
-/** The token of the request expired or was refused on the way, and its body is too large to be sent again. */
-export const TOO_LARGE_TO_REPEAT = '401 passed on, too large to repeat';
+/** The service refused the token, which had expired or been revoked, and the streamed body can't be sent again. */
+export const NOT_RESENT = '401 forwarded, streamed body not sent again';
 /** An export was cut off, because one of its upstream requests failed. */
-export const HALF_AN_EXPORT = 'half an export';
+export const INCOMPLETE_EXPORT = 'incomplete export';

@@ -1,5 +1,5 @@
 /**
- * Creates a random generator (mulberry32). The same seed gives the same actions in the same order; their outcomes still depend on
+ * Creates a random generator (mulberry32). The same seed gives each user the same choices. The outcomes of actions still depend on
  * the speed of the machine.
  * @param {number} seed
  */
@@ -12,8 +12,9 @@ export function createRandom(seed) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   /**
+   * Returns a number from `from` up to but excluding `to`.
    * @param {number} from
-   * @param {number} to not reached
+   * @param {number} to
    */
   const between = (from, to) => from + next() * (to - from);
   /** @template T @param {readonly T[]} list @returns {T} */
@@ -30,7 +31,7 @@ export function createRandom(seed) {
     shuffle,
     /** @param {number} probability */
     chance: (probability) => next() < probability,
-    /** Creates a generator for one user, independent of the speed of the others. */
+    /** Creates another generator, so that concurrent users do not affect each other's sequence. */
     fork: () => createRandom(next() * 2 ** 32),
   };
 }

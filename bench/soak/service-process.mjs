@@ -6,8 +6,8 @@ import { fromDist } from '../support/compiled.mjs';
 import { createRedis, silentLog } from '../support/store.mjs';
 
 /**
- * Runs the local service with a few paths more, for bodies of any size in both directions. Each response names in `X-Grant` the
- * grant of its request's token. A grant belongs to one session.
+ * Runs the local service with additional paths for large bodies in both directions. The `X-Grant` header of each response
+ * identifies the grant of the request's access token. Each session has its own grant.
  */
 
 const { createLocalService } = /** @type {typeof import('../../src/local-service/local-service.ts')} */ (
@@ -23,15 +23,15 @@ const SOAK = '/api/public/v1/soak/';
 const CHUNK = Buffer.alloc(65_536, 'x');
 
 const { config, redis: target } = loadProcessSettings(process.env);
-if (target === undefined) throw new Error('REDIS_URL is missing');
+if (target === undefined) throw new Error('REDIS_URL is not set.');
 const redis = createRedis(target, silentLog);
 const { accessTokens } = createOAuthStore(redis, config, Date.now);
 const local = createLocalService(config, redis, silentLog);
 
 const server = createServer((req, res) => {
-  serve(req, res).catch(() => res.destroy()); // whoever asked has gone
+  serve(req, res).catch(() => res.destroy()); // the client has disconnected
 });
-server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
+server.keepAliveTimeout = 0; // a timeout that closes a connection just as it is reused would cause unexplained failures
 server.listen(config.port, config.host, () => process.send?.('listening'));
 
 /** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
@@ -55,10 +55,10 @@ async function isValid(token) {
  * @param {import('node:http').ServerResponse} res
  */
 async function respond({ pathname, searchParams }, req, res) {
-  if (pathname === `${SOAK}give`)
+  if (pathname === `${SOAK}download`)
     await pipeline(Readable.from(bytes(Number(searchParams.get('bytes')))), res);
   else if (pathname === `${SOAK}echo`) await pipeline(req, res);
-  else if (pathname === `${SOAK}take`) {
+  else if (pathname === `${SOAK}upload`) {
     const hash = createHash('sha256');
     await pipeline(req, hash);
     res.end(hash.digest('hex'));

@@ -3,66 +3,66 @@ import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const WITHIN_MS = 30_000;
-/** The most session keys in use; Cloakroom accepts eight. */
-const MOST_KEYS = 4;
+const RELOAD_TIMEOUT_MS = 30_000;
+/** Cloakroom accepts up to eight keys. */
+const MAX_KEYS = 4;
 
 /**
- * Returns the steps, as contents of the file, that make another key the first. No key is dropped, because some sessions are idle
- * for the whole run. Once there are enough keys, the oldest one is used again.
+ * Returns the lists of keys to write one after another, so that another key becomes the first. It drops no key, because some
+ * sessions are idle for the whole run. With the maximum number of keys, it moves the last one to the front.
  * @param {readonly string[]} keys
- * @param {() => string} make
+ * @param {() => string} createKey
  */
-export function replacement(keys, make) {
-  if (keys.length < MOST_KEYS) {
-    const fresh = make();
+export function rotationSteps(keys, createKey) {
+  if (keys.length < MAX_KEYS) {
+    const newKey = createKey();
     return [
-      [...keys, fresh],
-      [fresh, ...keys],
+      [...keys, newKey],
+      [newKey, ...keys],
     ];
   }
   return [[...keys.slice(-1), ...keys.slice(0, -1)]];
 }
 
-const newKey = () => randomBytes(32).toString('base64url');
+const createKey = () => randomBytes(32).toString('base64url');
 
 /**
- * Creates the file of `SESSION_KEYS_FILE`, and changes its keys during the run.
+ * Creates the file of `SESSION_KEYS_FILE`, and rotates its keys during the run.
  * @param {string} file
- * @param {string} first key
- * @param {string} log that the processes write
+ * @param {string} firstKey
+ * @param {string} log the log file of the processes
  */
-export function createSessionKeys(file, first, log) {
+export function createSessionKeys(file, firstKey, log) {
   /** @type {readonly string[]} */
-  let keys = [first];
-  writeFileSync(file, first);
+  let keys = [firstKey];
+  writeFileSync(file, firstKey);
 
   /**
-   * Makes processes read the file again. Resolves once the log says that all have.
-   * @param {readonly string[]} content
+   * Writes keys and makes processes reload them. Resolves once all processes have logged the reload.
+   * @param {readonly string[]} newKeys
    * @param {readonly number[]} pids
    */
-  const tell = async (content, pids) => {
-    writeFileSync(file, content.join(','));
+  const reload = async (newKeys, pids) => {
+    writeFileSync(file, newKeys.join(','));
     const { size } = statSync(log);
     for (const pid of pids) process.kill(pid, 'SIGHUP');
-    const giveUpAt = performance.now() + WITHIN_MS;
-    for (let said = 0; said < pids.length;) {
-      if (performance.now() > giveUpAt) throw new Error('a process did not read its keys again');
+    const giveUpAt = performance.now() + RELOAD_TIMEOUT_MS;
+    for (let reloaded = 0; reloaded < pids.length;) {
+      if (performance.now() > giveUpAt) throw new Error('A process did not reload its session keys.');
       await delay(200);
       const lines = await text(createReadStream(log, { start: size }));
-      said = lines.split('"secrets reloaded"').length - 1;
+      reloaded = lines.split('"secrets reloaded"').length - 1;
     }
   };
   return {
     /**
-     * Puts another key first, in the steps that operators are told: all know it before anyone encrypts with it.
+     * Makes another key the first, in the steps of docs/secrets.md: all processes have a key before one encrypts with it.
      * @param {readonly number[]} pids
      */
-    async replace(pids) {
-      for (const content of replacement(keys, newKey)) {
-        await tell(content, pids);
-        keys = content;
+    async rotate(pids) {
+      for (const newKeys of rotationSteps(keys, createKey)) {
+        await reload(newKeys, pids);
+        keys = newKeys;
       }
     },
   };

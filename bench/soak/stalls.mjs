@@ -1,22 +1,22 @@
-/** The Redis timeout. A process without CPU time for so long gives up on Redis, although it has responded. */
+/** The Redis timeout. A process that gets no CPU time for this long gives up on Redis, although Redis has responded. */
 const STALL_MS = 1_500;
-const EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 
-/** @typedef {{ from: number, to: number }} Stall a time without CPU time for a process, in ms since the epoch */
+/** @typedef {{ from: number, to: number }} Stall a period in which a process got no CPU time, in ms since the epoch */
 
-/** Watches this process for stalls. */
+/** Watches this process for stalls. Returns a function that returns the stalls since its last call. */
 export function watchStalls() {
   /** @type {Stall[]} */
-  let seen = [];
+  let stalls = [];
   let last = Date.now();
   setInterval(() => {
     const now = Date.now();
-    if (now - last - EVERY_MS >= STALL_MS) seen.push({ from: last, to: now });
+    if (now - last - CHECK_EVERY_MS >= STALL_MS) stalls.push({ from: last, to: now });
     last = now;
-  }, EVERY_MS).unref();
+  }, CHECK_EVERY_MS).unref();
   return () => {
-    const taken = seen;
-    seen = [];
+    const taken = stalls;
+    stalls = [];
     return taken;
   };
 }

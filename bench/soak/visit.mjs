@@ -1,114 +1,115 @@
 import { Readable } from 'node:stream';
-import { BrokenOff, createBrowser, textOf } from './browser.mjs';
-import { sessionOf } from './session-of.mjs';
-import { outcomeOf, TOO_LARGE_TO_REPEAT } from './outcomes.mjs';
+import { ConnectionError, createBrowser, readText } from './browser.mjs';
+import { NOT_RESENT, outcomeOf } from './outcomes.mjs';
+import { sessionLogIdOf } from './session-log-id.mjs';
 import { signIn } from './sign-in.mjs';
 
-/** @typedef {import('./browser.mjs').WholeResponse} WholeResponse */
+/** @typedef {import('./browser.mjs').CompleteResponse} CompleteResponse */
 /** @typedef {import('./browser.mjs').RequestOptions} RequestOptions */
-/** @typedef {import('./ledger.mjs').Ledger} Ledger */
+/** @typedef {import('./results.mjs').Results} Results */
 
 /**
  * The settings that all visits share.
- * @typedef {object} Place
+ * @typedef {object} VisitSettings
  * @property {string} url Cloakroom's public URL
- * @property {Ledger} ledger
- * @property {ReadonlyMap<string, ReadonlySet<string>>} itemsOf the ids of each user's workspaces
+ * @property {Results} results
+ * @property {ReadonlyMap<string, ReadonlySet<string>>} idsByUser the ids of each user's workspaces
  */
 
 /** The session has ended although the user did not sign out. */
-class Lost extends Error {}
+class SessionLostError extends Error {}
 
-/** A response with another outcome than the expected one. */
-class Trouble extends Error {}
+/** A response was not the expected one. The message is its outcome. */
+class UnexpectedResponseError extends Error {}
 
 /**
- * Creates the visit of a user: one session, from sign-in until sign-out or until the user leaves.
- * @param {Place} place
+ * Creates the visit of a user: one session, from the sign-in until the user signs out or stops using it.
+ * @param {VisitSettings} settings
  * @param {string} user
  */
-export function createVisit({ url, ledger, itemsOf }, user) {
+export function createVisit({ url, results, idsByUser }, user) {
   const browser = createBrowser();
-  /** The grant of all its tokens, known from the first response of the service. @type {string | undefined} */
+  /** The grant of all the session's tokens, known from the service's first response. @type {string | undefined} */
   let grant;
   let isLost = false;
-  /** Its log id. */
-  let session = 'nobody';
-  const mine = itemsOf.get(user) ?? new Set();
-  const others = [...itemsOf].flatMap(([name, ids]) => (name === user ? [] : Array.from(ids)));
+  /** The session's log id. */
+  let session = 'none';
+  const ownIds = idsByUser.get(user) ?? new Set();
+  const otherIds = [...idsByUser].flatMap(([name, ids]) => (name === user ? [] : Array.from(ids)));
 
   /**
-   * Checks that a response belongs to this session, whatever its status.
-   * @param {Pick<WholeResponse, 'status' | 'headers'>} response
+   * Records a response that belongs to another session. Throws if its status is not 200.
+   * @param {Pick<CompleteResponse, 'status' | 'headers'>} response
    * @param {string} text
    * @param {RequestOptions} options
    */
-  const judge = ({ status, headers }, text, { body }) => {
+  const checkResponse = ({ status, headers }, text, { body }) => {
     const owner = headers['x-grant'];
     if (owner !== undefined) {
       grant ??= String(owner);
-      if (owner !== grant) ledger.noteWrong('a request was sent with the token of another session');
+      if (owner !== grant)
+        results.recordWrongResponse('a request was sent with the token of another session');
     }
     if (status === 200) return;
     const outcome = outcomeOf({ status, headers, text });
-    const isPassedOn = headers['via'] !== undefined;
+    const isForwarded = headers['via'] !== undefined;
     const isLogin = status === 303 && String(headers['location']).includes('/auth/login');
-    if (isLogin || (status === 401 && !isPassedOn)) throw new Lost(outcome);
-    const isTooLarge = status === 401 && body instanceof Readable;
-    throw new Trouble(isTooLarge ? TOO_LARGE_TO_REPEAT : outcome);
+    if (isLogin || (status === 401 && !isForwarded)) throw new SessionLostError(outcome);
+    const isNotResent = status === 401 && body instanceof Readable;
+    throw new UnexpectedResponseError(isNotResent ? NOT_RESENT : outcome);
   };
 
   const visit = {
-    mine,
+    ownIds,
     get isLost() {
       return isLost;
     },
-    /** Whether that went well. */
+    /** Signs the user in. Resolves to whether it succeeded. */
     async signIn() {
-      const outcome = await visit.try('signing in', async () => {
+      const outcome = await visit.attempt('sign-in', async () => {
         const end = await signIn(browser, url, user);
-        if (end !== 'ok') throw new Trouble(end);
+        if (end !== 'ok') throw new UnexpectedResponseError(end);
       });
       if (outcome !== 'ok') return false;
-      ledger.signIns += 1;
-      session = sessionOf(browser.cookieFor(url));
+      results.signIns += 1;
+      session = sessionLogIdOf(browser.cookieFor(url));
       return true;
     },
     /**
-     * Does something and notes what came of it, which it resolves with.
+     * Runs an action and records its outcome. Resolves to the outcome, or to `lost` if the session was lost.
      * @param {string} name
-     * @param {() => Promise<unknown>} deed
+     * @param {() => Promise<unknown>} action
      */
-    async try(name, deed) {
-      const began = performance.now();
+    async attempt(name, action) {
+      const startedAt = performance.now();
       let outcome = 'ok';
       try {
-        await deed();
+        await action();
       } catch (error) {
-        if (error instanceof Lost) {
-          if (!isLost) ledger.noteLost(session, `${name}: ${error.message}`);
+        if (error instanceof SessionLostError) {
+          if (!isLost) results.recordLostSession(session, `${name}: ${error.message}`);
           isLost = true;
           return 'lost';
         }
-        if (!(error instanceof Trouble || error instanceof BrokenOff)) throw error;
+        if (!(error instanceof UnexpectedResponseError || error instanceof ConnectionError)) throw error;
         outcome = error.message;
       }
-      ledger.note(name, outcome, began);
+      results.record(name, outcome, startedAt);
       return outcome;
     },
     /**
-     * A 200 with its whole body.
+     * Sends a request. Resolves to the complete response; rejects if its status is not 200.
      * @param {string} path
      * @param {RequestOptions} [options]
      */
     async send(path, options = {}) {
       const headers = { 'sec-fetch-site': 'same-origin', ...options.headers };
       const response = await browser.send(url + path, { ...options, headers });
-      judge(response, response.text, options);
+      checkResponse(response, response.text, options);
       return response;
     },
     /**
-     * Resolves to a response with its body still to read.
+     * Sends a request. Resolves to the unread body; rejects if the status is not 200.
      * @param {string} path
      * @param {RequestOptions} [options]
      */
@@ -119,40 +120,45 @@ export function createVisit({ url, ledger, itemsOf }, user) {
         headers: responseHeaders,
         body,
       } = await browser.open(url + path, { ...options, headers });
-      judge({ status, headers: responseHeaders }, status === 200 ? '' : await textOf(body), options);
+      checkResponse(
+        { status, headers: responseHeaders },
+        status === 200 ? '' : await readText(body),
+        options,
+      );
       return body;
     },
-    /** What is on a page or in a list is this user's. @param {string} text */
-    expectOwn(text) {
-      const theirs = others.find((id) => text.includes(id));
-      if (theirs !== undefined) ledger.noteWrong(`${user} was shown ${theirs}`);
+    /** Expects no other user's workspace in a page or list. @param {string} text */
+    expectOwnData(text) {
+      const otherId = otherIds.find((id) => text.includes(id));
+      if (otherId !== undefined) results.recordWrongResponse(`${user} received ${otherId} of another user`);
     },
-    /** All of it, and nothing else. @param {string} text */
-    expectAll(text) {
-      visit.expectOwn(text);
-      const missing = [...mine].find((id) => !text.includes(id));
-      if (missing !== undefined) ledger.noteWrong(`${missing} is missing from a whole list`);
+    /** Expects all of the user's workspaces in an export, and no other user's. @param {string} text */
+    expectAllData(text) {
+      visit.expectOwnData(text);
+      const missing = [...ownIds].find((id) => !text.includes(id));
+      if (missing !== undefined) results.recordWrongResponse(`${missing} is missing from a complete export`);
     },
-    /** @param {string} what */
-    expectWhole: (what, /** @type {boolean} */ isWhole) => {
-      if (!isWhole) ledger.noteWrong(`${what} is not what was sent`);
+    /** @param {string} name of what was transferred */
+    expectIntact: (name, /** @type {boolean} */ isIntact) => {
+      if (!isIntact) results.recordWrongResponse(`${name} was altered`);
     },
-    /** Ends the session; whether that is certain. */
+    /** Signs the user out. Resolves to whether the session has certainly ended. */
     async signOut() {
       const headers = { accept: 'application/json', 'sec-fetch-site': 'same-origin' };
-      const outcome = await visit.try('signing out', async () => {
+      const outcome = await visit.attempt('sign-out', async () => {
         const response = await browser.send(`${url}/auth/logout`, { method: 'POST', headers });
-        if (response.status !== 204) throw new Trouble(outcomeOf(response));
+        if (response.status !== 204) throw new UnexpectedResponseError(outcomeOf(response));
       });
-      if (outcome === 'ok') ledger.signOuts += 1;
+      if (outcome === 'ok') results.signOuts += 1;
       return outcome === 'ok';
     },
-    /** With the cookie that it had before it was ended. @param {string} cookie */
+    /** Expects that the session of a cookie from before the sign-out has ended. @param {string} cookie */
     async expectEnded(cookie) {
       const response = await createBrowser()
-        .send(`${url}/api/public/v1/soak/whose`, { headers: { cookie } })
+        .send(`${url}/api/public/v1/soak/empty`, { headers: { cookie } })
         .catch(() => undefined);
-      if (response?.status === 200) ledger.noteWrong('a session that was ended came back');
+      if (response?.status === 200)
+        results.recordWrongResponse('a session was still valid after its sign-out');
     },
     cookie: () => browser.cookieFor(url),
   };

@@ -20,8 +20,8 @@ const { createSessionCookie } = /** @type {typeof import('../../src/session/cook
 const START_WITHIN_MS = 20_000;
 
 /**
- * Creates what all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in does.
- * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} around
+ * Creates the environment of Cloakroom processes, a function that starts them, and one that writes sessions for all of them.
+ * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} settings
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
   const sessionKey = randomBytes(32);
@@ -37,7 +37,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     encryption: createEncryption({ current: [sessionKey] }),
     idleSeconds: 3_600,
     readSession() {
-      throw new Error('Benchmarks only create sessions here.');
+      throw new Error('This store only creates sessions.');
     },
     maxSeconds: 43_200,
     now: Date.now,
@@ -54,7 +54,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   return {
     env,
     /**
-     * Writes a session with this grant. Resolves to its `Cookie` header.
+     * Creates a session with this grant, as sign-in does. Resolves to its `Cookie` header.
      * @param {import('../../src/session/record.ts').Grant} grant
      */
     async createSession(grant) {
@@ -63,16 +63,17 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
       return cookies.write(id).split(';', 1)[0] ?? '';
     },
     /**
-     * Starts one process as shipped. Resolves once it is ready for requests.
+     * Starts one process with the options of `npm start`. Resolves once it is ready.
      * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number, port?: number }} [options]
      */
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, ...options } = {}) {
       const { stdout = 'ignore', port = await freePort() } = options;
-      const command = wrap(nodeCommand('dist/main.js', [...AS_SHIPPED, ...nodeOptions]));
+      const command = wrap(nodeCommand('dist/main.js', [...START_OPTIONS, ...nodeOptions]));
       const started = startProcess(command, { ...env, ...more, PORT: String(port) }, { stdout });
       const giveUpAt = performance.now() + START_WITHIN_MS;
       while (!(await isReady(port))) {
-        if (performance.now() > giveUpAt) throw new Error('Cloakroom is not ready.');
+        if (performance.now() > giveUpAt)
+          throw new Error(`Cloakroom was not ready within ${START_WITHIN_MS / 1_000} s.`);
         await delay(50);
       }
       return { ...started, port };
@@ -80,15 +81,16 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   };
 }
 
-/** The options that `npm start` gives to node. */
-const AS_SHIPPED = readStartOptions();
+/** The Node options of `npm start`. */
+const START_OPTIONS = readStartOptions();
 
 function readStartOptions() {
   const { scripts } = /** @type {{ scripts: { start: string } }} */ (
     JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   );
   const [, options] = /^exec node ((?:--\S+ )+)\S+$/.exec(scripts.start) ?? [];
-  if (options === undefined) throw new Error(`The start script has an unexpected form: ${scripts.start}`);
+  if (options === undefined)
+    throw new Error(`The start script in package.json has an unexpected form: ${scripts.start}`);
   return options.trim().split(' ');
 }
 

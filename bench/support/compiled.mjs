@@ -1,6 +1,5 @@
 /**
- * Loads a module of the compiled app: benchmarks measure what is shipped. The import's
- * type comes from the file of src.
+ * Loads a module of the compiled app, because benchmarks measure the code that runs in production. Callers take its type from src.
  * @param {string} path below dist
  * @returns {Promise<unknown>}
  */

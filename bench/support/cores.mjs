@@ -1,22 +1,23 @@
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 
-/** The core of the measured system, and the core of everything else. */
+/** The measured system runs on one core, and everything else on the other. */
 export const MEASURED_CORE = 0;
 export const OTHER_CORE = 1;
 
 /**
- * Pins this process, and all that it starts from here on, to one core. Throws if `taskset` (util-linux) is missing or the machine
- * has a single core.
+ * Pins this process and the processes that it starts to one core. Throws if `taskset` (util-linux) is missing, or if the machine has
+ * a single core.
  * @param {number} core
  */
 export function pinSelf(core) {
-  if (cpus().length < 2) throw new Error('This benchmark needs two cores: one is for the measured system.');
+  if (cpus().length < 2)
+    throw new Error('This benchmark needs two cores, one of them for the measured system.');
   execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], { stdio: 'ignore' });
 }
 
 /**
- * Returns a command line that runs a program on the measured core. `taskset` becomes the program, with the same process id.
+ * Returns a command line that runs a program on the measured core. The program keeps the process id of `taskset`.
  * @param {readonly string[]} command
  */
 export function onMeasuredCore(command) {

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { figure } from './table.mjs';
+import { formatNumber } from './table.mjs';
 
-/** Commands of the benchmark itself and of new connections. */
+/** Commands that the benchmark or a new connection sends. */
 const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)/;
 
 /** @typedef {Awaited<ReturnType<typeof import('./deployment.mjs').startTestApp>>} TestApp */
 /**
  * @typedef {object} Cost
- * @property {Map<string, number>} commands of Redis, including those inside scripts
- * @property {number} redisMs CPU time
- * @property {number} processMs CPU time of all processes of Cloakroom
- * @property {number} written growth of the append-only file in bytes
+ * @property {Map<string, number>} commands the number of each Redis command, including commands inside scripts
+ * @property {number} redisMs CPU time of Redis
+ * @property {number} processMs CPU time of all Cloakroom processes
+ * @property {number} writtenBytes growth of the append-only file
  */
 
 /**
- * Creates sessions whose access token expires in this time. Resolves to their `Cookie` headers.
+ * Creates sessions. Resolves to their `Cookie` headers.
  * @param {TestApp} testApp
  * @param {number} count
- * @param {number} [leftSeconds]
+ * @param {number} [leftSeconds] until the access tokens expire
  */
 export async function createSessions(testApp, count, leftSeconds) {
   const cookies = [];
@@ -26,7 +26,7 @@ export async function createSessions(testApp, count, leftSeconds) {
 }
 
 /**
- * Resolves to what Redis and Cloakroom spend on some work.
+ * Measures the cost of some work in Redis and Cloakroom.
  * @param {TestApp} testApp
  * @param {() => Promise<void>} work
  * @returns {Promise<Cost>}
@@ -36,7 +36,7 @@ export async function costOf({ store, processes }, work) {
     const [cpu, persistence] = await Promise.all([store.info('cpu'), store.info('persistence')]);
     return {
       redisMs: 1_000 * (Number(cpu.get('used_cpu_user')) + Number(cpu.get('used_cpu_sys'))),
-      written: Number(persistence.get('aof_current_size') ?? 0),
+      writtenBytes: Number(persistence.get('aof_current_size') ?? 0),
       processMs: processes.reduce((sum, { cpuMs }) => sum + cpuMs(), 0),
     };
   };
@@ -58,26 +58,26 @@ export async function costOf({ store, processes }, work) {
     commands: new Map(counts),
     redisMs: after.redisMs - before.redisMs,
     processMs: after.processMs - before.processMs,
-    written: after.written - before.written,
+    writtenBytes: after.writtenBytes - before.writtenBytes,
   };
 }
 
 /**
- * Returns the rows of a table with the commands per unit of work.
+ * Returns table rows with the number of commands per unit of work.
  * @param {Map<string, number>} commands
- * @param {number} per
- * @param {Map<string, number>} [without] the commands of the same work without what is measured
+ * @param {number} units
+ * @param {Map<string, number>} [baseline] commands to subtract: those of the same work without the measured part
  */
-export function toCommandRows(commands, per, without = new Map()) {
+export function toCommandRows(commands, units, baseline = new Map()) {
   const counts = [...commands].map(
-    ([name, count]) => /** @type {const} */ ([name, count - (without.get(name) ?? 0)]),
+    ([name, count]) => /** @type {const} */ ([name, count - (baseline.get(name) ?? 0)]),
   );
   const rows = counts.filter(([, count]) => count > 0).toSorted(([, a], [, b]) => b - a);
-  const all = rows.reduce((sum, [, count]) => sum + count, 0);
+  const total = rows.reduce((sum, [, count]) => sum + count, 0);
   return [
     ['command', 'count'],
-    ...rows.map(([name, count]) => [name.toUpperCase(), figure(count / per)]),
-    ['all, including those inside scripts', figure(all / per)],
+    ...rows.map(([name, count]) => [name.toUpperCase(), formatNumber(count / units)]),
+    ['total, including commands inside scripts', formatNumber(total / units)],
   ];
 }
 
@@ -85,7 +85,7 @@ export function toCommandRows(commands, per, without = new Map()) {
  * Resolves once Redis has finished rewriting its append-only file.
  * @param {TestApp} testApp
  */
-export async function settled({ store }) {
+export async function waitForAofRewrite({ store }) {
   for (;;) {
     const persistence = await store.info('persistence');
     const isBusy = ['aof_rewrite_in_progress', 'aof_rewrite_scheduled'].some(

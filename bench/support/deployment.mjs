@@ -1,11 +1,11 @@
 import { Agent, request } from 'undici';
 import { createCloakroom } from './cloakroom.mjs';
-import { processorMs } from './processor-time.mjs';
+import { cpuMsOf } from './cpu-time.mjs';
 import { startService } from './service.mjs';
 import { startStore } from './store.mjs';
 
 /**
- * Starts Cloakroom as shipped, with a private Redis and a service that costs almost no CPU.
+ * Starts Cloakroom processes with the options of `npm start`, a private Redis, and a service that uses little CPU time.
  * @param {{ processes: number, tokenSeconds?: number, tokenLatencyMs?: number }} options
  */
 export async function startTestApp({ processes, ...serviceOptions }) {
@@ -19,7 +19,7 @@ export async function startTestApp({ processes, ...serviceOptions }) {
   const running = await Promise.all(
     Array.from({ length: processes }, async () => {
       const started = await cloakroom.start();
-      return { ...started, cpuMs: () => processorMs([started.pid]) };
+      return { ...started, cpuMs: () => cpuMsOf([started.pid]) };
     }),
   );
   const agent = new Agent({ connections: 256 });
@@ -29,14 +29,14 @@ export async function startTestApp({ processes, ...serviceOptions }) {
     service,
     processes: running,
     /**
-     * Writes a session as sign-in does. Resolves to its `Cookie` header.
+     * Creates a session. Resolves to its `Cookie` header.
      * @param {number} [leftSeconds] until its access token expires
      */
     async createSession(leftSeconds) {
       return cloakroom.createSession(service.issue(leftSeconds));
     },
     /**
-     * Sends a request to one process. Rejects if the response is not a 200, because the measurement would then mean nothing.
+     * Sends a request to one process. Rejects if the status is not 200, which would make the measurement invalid.
      * @param {number} at
      * @param {string} cookie
      */

@@ -2,22 +2,22 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Sends load over raw sockets. It parses only enough HTTP to recognise a complete 200, so that the load costs little CPU. */
+/** Sends load over raw sockets. Parses only enough HTTP to recognise a complete 200, to save CPU time. */
 
 const HEAD_END = '\r\n\r\n';
-/** Connections that were idle for longer are opened again, because Node closes them after five seconds. */
-const FRESH_MS = 4_200;
+/** Connections that were idle for longer are replaced, because Node closes them after five seconds. */
+const MAX_IDLE_MS = 4_200;
 
 /**
  * @typedef {object} Target
  * @property {number} port
- * @property {readonly Buffer[]} requests sent in turn, one for each session
- * @property {number} bodyBytes the body length of every response
+ * @property {readonly Buffer[]} requests one for each session, sent in turn
+ * @property {number} bodyBytes the length of every response body
  */
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
 
 /**
- * Creates clients with a connection each. A client sends its next request when it has the response to the one before.
+ * Creates clients with one connection each. A client sends its next request after the response to the previous one.
  * @param {Target} target
  * @param {number} [count]
  */
@@ -34,20 +34,20 @@ export function createClients(target, count = 32) {
   return {
     close,
     /**
-     * Sends requests for this time. Resolves to their number; rejects if a response is not a 200 or has another length.
+     * Sends requests for this time. Resolves to their number. Rejects if a response is not a 200 or has another length.
      * @param {number} ms
      */
     async sendFor(ms) {
-      if (performance.now() - usedAt > FRESH_MS) {
+      if (performance.now() - usedAt > MAX_IDLE_MS) {
         close();
         clients = await Promise.all(Array.from({ length: count }, async () => openClient(target)));
       }
       const first = turn;
       const end = performance.now() + ms;
-      const sendOn = async (/** @type {Client} */ client) => {
+      const sendUntilEnd = async (/** @type {Client} */ client) => {
         while (performance.now() < end) await client.send(turn++);
       };
-      await Promise.all(clients.map(sendOn));
+      await Promise.all(clients.map(sendUntilEnd));
       usedAt = performance.now();
       return turn - first;
     },
@@ -55,22 +55,22 @@ export function createClients(target, count = 32) {
 }
 
 /**
- * Sends one request at a time, with pauses. Resolves to the time of each, in ms.
+ * Sends one request at a time, with pauses. Resolves to the latency of each, in ms.
  * @param {Target} target
  * @param {number} requests
- * @param {number} everyMs
+ * @param {number} pauseMs
  */
-export async function sendNowAndThen(target, requests, everyMs) {
+export async function sendWithPauses(target, requests, pauseMs) {
   const client = await openClient(target);
-  const took = [];
+  const latencies = [];
   for (let turn = 0; turn < requests; turn++) {
-    const began = performance.now();
+    const startedAt = performance.now();
     await client.send(turn);
-    took.push(performance.now() - began);
-    await delay(everyMs);
+    latencies.push(performance.now() - startedAt);
+    await delay(pauseMs);
   }
   client.close();
-  return took;
+  return latencies;
 }
 
 /** @param {Target} target */
@@ -81,28 +81,28 @@ export async function openClient({ port, requests, bodyBytes }) {
   let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
-  /** Bytes of the response still to come; null before its head. */
+  /** The remaining bytes of the body, or null until the head is complete. */
   let left = /** @type {number | null} */ (null);
-  let early = Buffer.alloc(0);
+  let buffered = Buffer.alloc(0);
 
   socket.on('data', (chunk) => {
     if (left === null) {
-      early = early.length === 0 ? chunk : Buffer.concat([early, chunk]);
-      const headBytes = early.indexOf(HEAD_END) + HEAD_END.length;
+      buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
+      const headBytes = buffered.indexOf(HEAD_END) + HEAD_END.length;
       if (headBytes < HEAD_END.length) return;
-      const head = early.toString('latin1', 0, headBytes);
+      const head = buffered.toString('latin1', 0, headBytes);
       if (!head.startsWith('HTTP/1.1 200 ') || lengthIn(head) !== bodyBytes) {
-        fail(new Error(`not the expected response: ${early.toString('latin1', 0, 1_000)}`));
+        fail(new Error(`unexpected response: ${buffered.toString('latin1', 0, 1_000)}`));
         return;
       }
-      left = headBytes + bodyBytes - early.length;
-      early = Buffer.alloc(0);
+      left = headBytes + bodyBytes - buffered.length;
+      buffered = Buffer.alloc(0);
     } else {
       left -= chunk.length;
     }
     if (left > 0) return;
     if (left < 0) {
-      fail(new Error('more bytes came than expected'));
+      fail(new Error('the response body is too long'));
       return;
     }
     left = null;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** Allocates and drops some megabytes for each message, and sends back the time of it in ms; see memory-probe.mjs. */
+/** For each message, allocates and drops some megabytes, and replies with the time in ms (memory-probe.mjs). */
 
 const TIMES = 150;
 const KEPT = 256;
@@ -13,20 +13,20 @@ const text = JSON.stringify(
     members: at * 7,
   })),
 );
-/** @type {unknown[]} Objects that live for a while, like the requests of a server. */
+/** Objects that live for a while, like the requests of a server. @type {unknown[]} */
 const kept = Array.from({ length: KEPT });
 
 function allocate() {
-  const began = performance.now();
+  const startedAt = performance.now();
   for (let turn = 0; turn < TIMES; turn++) {
     const parsed = /** @type {unknown} */ (JSON.parse(text));
     kept[turn % KEPT] = parsed;
     Buffer.from(JSON.stringify(parsed));
   }
-  return performance.now() - began;
+  return performance.now() - startedAt;
 }
 
 for (let turn = 0; turn < WARM_UPS; turn++) allocate();
-process.channel?.ref(); // end-with-parent.mjs has unreferenced it; here it keeps the process alive
+process.channel?.ref(); // keeps the process alive; exit-with-parent.mjs has unreferenced it
 process.on('message', () => process.send?.(allocate()));
 process.send?.('ready');

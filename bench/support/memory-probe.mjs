@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onMeasuredCore } from './cores.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 
-/** Measurements at the start. They take 3 s, because disturbances of a shared machine last for seconds. */
+/** Initial measurements. They take 3 s, because disturbances of a shared machine last for seconds. */
 const FIRST_MEASUREMENTS = 60;
 const MEASURE_EVERY_MS = 50;
 
 /** @typedef {Awaited<ReturnType<typeof startMemoryProbe>>} MemoryProbe */
 
 /**
- * Starts a process that measures how fast the measured core can allocate. On shared hardware, other machines use caches and memory
- * without a trace in the steal time of Linux. A request then costs up to twice as much for some seconds, as does this allocation,
- * while a loop that only computes stays as fast.
+ * Starts a process that measures how fast the measured core can allocate memory. On shared hardware, other machines use caches and
+ * memory bandwidth, which Linux does not count as steal time. For some seconds, a request and this allocation then cost up to twice
+ * as much. A loop that only computes does not slow down.
  */
 export async function startMemoryProbe() {
   const probe = startProcess(onMeasuredCore(nodeCommand('bench/support/memory-probe-process.mjs')), {});
@@ -27,12 +27,12 @@ export async function startMemoryProbe() {
     await delay(MEASURE_EVERY_MS);
   }
   return {
-    /** The shortest time of its work so far, in ms. Runs in which it differs are not comparable. */
+    /** Returns the shortest time so far, in ms. Runs with different values are not comparable. */
     bestMs: () => bestMs,
-    /** Resolves to the time of its work now, in ms. */
+    /** Allocates memory. Resolves to the time that it took, in ms. */
     measure,
     /**
-     * How much slower than its best the slower of two measurements was; 0 is as fast as the best.
+     * Returns how much slower the slower of two measurements was than the best: 0 if it was as fast, 1 if it took twice the time.
      * @param {number} before
      * @param {number} after
      */

@@ -1,56 +1,55 @@
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
-import { coreMs, processorMs } from './processor-time.mjs';
+import { coreCpuMs, cpuMsOf } from './cpu-time.mjs';
 
-/** Systems take short turns, one after the other, so that a disturbance of the machine meets all of them. */
+/** Systems take short turns, one after the other, so that a disturbance of the machine affects all of them. */
 const TURN_MS = 300;
 /**
- * Work before each turn that does not count. During the turns of the others, a system's memory leaves the caches of the processor:
- * its requests cost more for some 150 ms (docs/performance.md).
+ * Work before each turn, which does not count. The turns of the other systems evict a system's memory from the CPU caches, so its
+ * requests cost more for about 150 ms.
  */
-const LEAD_MS = 200;
-/** The share of either core that other processes may have during a clean turn. The kernel counts in steps of 10 ms. */
-const OTHERS_SHARE = 0.1;
-/** How much slower than at its best memory may be around a clean turn (memory-probe.mjs). */
-const SLOWER_SHARE = 0.2;
-/** The most turns that a system takes in a round, as a multiple of the clean turns that it needs. */
-const TAKEN_AT_MOST = 4;
-/** The fewest turns that count in a round. With fewer clean ones, the least disturbed turns count as well. */
-const CLEAN_AT_LEAST = 3;
+const WARM_UP_MS = 200;
+/** The fraction of either core that other processes may use during a clean turn. The kernel counts in steps of 10 ms. */
+const MAX_OTHERS_FRACTION = 0.1;
+/** How much slower than at its best the memory probe may be before and after a clean turn. */
+const MAX_SLOWDOWN = 0.2;
+/** The maximum number of turns of a system in a round, as a multiple of the clean turns that it needs. */
+const MAX_TURNS_FACTOR = 4;
+/** The minimum number of turns that count in a round. With fewer clean turns, the least disturbed turns count too. */
+const MIN_COUNTED = 3;
 
 /**
  * @template S
  * @typedef {object} Plan
  * @property {readonly S[]} systems
  * @property {import('./memory-probe.mjs').MemoryProbe} probe
- * @property {number} seconds of measured time of each system
+ * @property {number} seconds the time to measure each system for
  * @property {(system: S) => readonly number[]} pids
  * @property {readonly number[]} helpers the benchmark's own processes on the other core
- * @property {() => Promise<void>} [prepare] before the lead of each turn
- * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of requests
- * @property {number} firstTurn the index of the system that begins
+ * @property {() => Promise<void>} [prepare] runs before the warm-up of each turn
+ * @property {(system: S, ms: number) => Promise<number>} work resolves to the number of requests
+ * @property {number} firstTurn the index of the system that takes the first turn
  */
 /** @typedef {{ ms: number, cpuMs: number, requests: number }} Measured */
-/** @typedef {Measured & { disturbance: () => number }} Turn clean up to a disturbance of 1, as far as is known by then */
-/** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
+/** @typedef {Measured & { disturbance: () => number }} Turn a turn is clean up to a disturbance of 1 */
+/** @typedef {{ taken: number, counted: number, disturbed: number }} Quality numbers of turns; `disturbed` counts anyway */
 
 /**
- * Measures the systems for one round, in turns. Each lap begins with another system, and every second lap is in reverse order: the
- * system before it makes a turn slower or faster. Only clean turns count: a system takes turns until it has enough of them, up to a
- * limit.
+ * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore each cycle starts with
+ * another system, and every second cycle has the reverse order. A system takes turns until it has enough clean ones, up to a limit.
  * @template S
  * @param {Plan<S>} plan
- * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} measured: in the order of the systems
+ * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} `measured` in the order of the systems
  */
 export async function measureRound(plan) {
   const { systems, firstTurn } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  // Each system was idle while the others warmed up, and its connections were closed. The first turn doesn't count.
+  // Each system was idle during the warm-up of the others, and its connections closed. The first turn doesn't count.
   for (const system of systems) await takeTurn(plan, system);
   const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
-  for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
-    const first = (firstTurn + lap) % systems.length;
+  for (let cycle = 0; cycle < wanted * MAX_TURNS_FACTOR; cycle++) {
+    const first = (firstTurn + cycle) % systems.length;
     const order = [...turns.slice(first), ...turns.slice(0, first)];
-    for (const { system, taken } of lap % 2 === 0 ? order : order.toReversed())
+    for (const { system, taken } of cycle % 2 === 0 ? order : order.toReversed())
       if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
   }
   const quality = { taken: 0, counted: 0, disturbed: 0 };
@@ -59,7 +58,7 @@ export async function measureRound(plan) {
     quality.taken += taken.length;
     quality.counted += counted.length;
     quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
-    const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
+    const sum = (/** @type {keyof Measured} */ field) => counted.reduce((all, turn) => all + turn[field], 0);
     const [ms, cpuMs, requests] = [sum('ms'), sum('cpuMs'), sum('requests')];
     return { ms, cpuMs, requests, cpuMsPerRequest: cpuMs / requests };
   });
@@ -67,7 +66,7 @@ export async function measureRound(plan) {
 }
 
 /**
- * Runs the rounds of a benchmark, then prints its report and how clean the turns were. Stops what the benchmark has started.
+ * Runs the rounds of a benchmark, and prints its report and the quality of the turns. Then stops the probe and the given processes.
  * @param {object} benchmark
  * @param {number} benchmark.rounds
  * @param {(round: number) => Promise<readonly Quality[]>} benchmark.runRound
@@ -81,7 +80,7 @@ export async function runRounds({ rounds, runRound, report, probe, started }) {
   try {
     for (let round = 0; round < rounds; round++) qualities.push(...(await runRound(round)));
     report();
-    console.log(`\n${describeQuality(sumUp(qualities), probe.bestMs())}`);
+    console.log(`\n${describeQuality(totalQuality(qualities), probe.bestMs())}`);
   } finally {
     for (const each of [probe, ...started]) await each.stop();
   }
@@ -95,29 +94,30 @@ function isClean({ disturbance }) {
 /** @param {readonly Turn[]} taken */
 function countedOf(taken) {
   const clean = taken.filter(isClean);
-  if (clean.length >= CLEAN_AT_LEAST) return clean;
-  return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, CLEAN_AT_LEAST);
+  if (clean.length >= MIN_COUNTED) return clean;
+  return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, MIN_COUNTED);
 }
 
 /**
  * @param {readonly Quality[]} qualities
  * @returns {Quality}
  */
-export function sumUp(qualities) {
-  const sum = (/** @type {keyof Quality} */ what) =>
-    qualities.reduce((all, quality) => all + quality[what], 0);
+export function totalQuality(qualities) {
+  const sum = (/** @type {keyof Quality} */ field) =>
+    qualities.reduce((all, quality) => all + quality[field], 0);
   return { taken: sum('taken'), counted: sum('counted'), disturbed: sum('disturbed') };
 }
 
 /**
+ * Describes the number of turns that were discarded, and why.
  * @param {Quality} quality
- * @param {number} bestMs of the memory probe
+ * @param {number} bestMs the best time of the memory probe
  */
 export function describeQuality({ taken, counted, disturbed }, bestMs) {
   const text =
-    `${taken} turns were taken. ${taken - counted} of them were thrown out: other processes had more than ${OTHERS_SHARE * 100} % of ` +
-    `a core (steal included), or allocation took ${SLOWER_SHARE * 100} % longer than at its best (${bestMs.toFixed(1)} ms) right ` +
-    `before or after. Of the ${counted} that count, ${disturbed} were disturbed like that.`;
+    `${taken - counted} of ${taken} turns were discarded, because other processes used more than ${MAX_OTHERS_FRACTION * 100} % of ` +
+    `a core (including steal), or the memory probe was more than ${MAX_SLOWDOWN * 100} % slower than its best of ` +
+    `${bestMs.toFixed(1)} ms. Of the ${counted} turns that count, ${disturbed} were disturbed too.`;
   return disturbed * 10 > counted
     ? `${text} The machine is busy: run the benchmark again when it is idle.`
     : text;
@@ -132,11 +132,11 @@ export function describeQuality({ taken, counted, disturbed }, bestMs) {
 async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
   await prepare?.();
   const probeBefore = await probe.measure();
-  await work(system, LEAD_MS);
+  await work(system, WARM_UP_MS);
   const read = () => ({
     at: performance.now(),
-    measured: { ...coreMs(MEASURED_CORE), own: processorMs(pids(system)) },
-    other: { ...coreMs(OTHER_CORE), own: processorMs(helpers) },
+    measured: { ...coreCpuMs(MEASURED_CORE), own: cpuMsOf(pids(system)) },
+    other: { ...coreCpuMs(OTHER_CORE), own: cpuMsOf(helpers) },
   });
   const before = read();
   const requests = await work(system, TURN_MS);
@@ -145,8 +145,9 @@ async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
 
   const ms = after.at - before.at;
   const othersOn = (/** @type {'measured' | 'other'} */ core) => {
-    const grown = (/** @type {'busy' | 'stolen' | 'own'} */ what) => after[core][what] - before[core][what];
-    return (grown('busy') - grown('own') + grown('stolen')) / ms;
+    const spent = (/** @type {'busy' | 'stolen' | 'own'} */ field) =>
+      after[core][field] - before[core][field];
+    return (spent('busy') - spent('own') + spent('stolen')) / ms;
   };
   const others = Math.max(othersOn('measured'), othersOn('other'));
   return {
@@ -154,6 +155,6 @@ async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
     requests,
     cpuMs: after.measured.own - before.measured.own,
     disturbance: () =>
-      Math.max(others / OTHERS_SHARE, probe.slowdown(probeBefore, probeAfter) / SLOWER_SHARE),
+      Math.max(others / MAX_OTHERS_FRACTION, probe.slowdown(probeBefore, probeAfter) / MAX_SLOWDOWN),
   };
 }

@@ -9,8 +9,8 @@ const BODY = JSON.stringify({
 });
 
 /**
- * Starts a service that costs little CPU, so that the benchmark measures Cloakroom. It accepts only its own unexpired tokens. Each
- * response says in `X-Expires-At` when the token of the request expires.
+ * Starts a service that uses little CPU time, so that the benchmark measures Cloakroom. It accepts only its own unexpired tokens.
+ * The `X-Expires-At` header of each response has the expiry of the request's token.
  * @param {{ tokenSeconds?: number, tokenLatencyMs?: number }} [options]
  */
 export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = {}) {
@@ -32,7 +32,7 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
     if (req.url === TOKEN_PATH) {
       refreshes += 1;
       req.resume();
-      // The lifetime starts here, before the latency: the client counts from its request.
+      // The lifetime starts before the latency, because Cloakroom counts it from its request.
       const { accessToken } = issue();
       await delay(tokenLatencyMs);
       res.end(JSON.stringify({ access_token: accessToken, expires_in: tokenSeconds }));
@@ -44,7 +44,7 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
     res.end(BODY);
   };
   const server = createServer((req, res) => void respond(req, res));
-  server.keepAliveTimeout = 0; // closing a connection just as it is reused would be a failure of its own
+  server.keepAliveTimeout = 0; // a timeout that closes a connection just as it is reused would fail a request
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 

@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const END_WITH_PARENT = fileURLToPath(new URL('end-with-parent.mjs', import.meta.url));
+const EXIT_WITH_PARENT = fileURLToPath(new URL('exit-with-parent.mjs', import.meta.url));
 
 /**
- * Returns a command line that runs a file and ends with this process.
- * @param {string} file below the project's folder
+ * Returns a command line that runs a file with Node and exits when this process exits.
+ * @param {string} file relative to the project's folder
  * @param {readonly string[]} [nodeOptions]
  */
 export function nodeCommand(file, nodeOptions = []) {
-  return [process.execPath, ...nodeOptions, '--import', END_WITH_PARENT, file];
+  return [process.execPath, ...nodeOptions, '--import', EXIT_WITH_PARENT, file];
 }
 
 /**
- * Starts a Node process that ends with this one. Its environment has only the PATH of ours.
+ * Starts a program with an IPC channel. From this process's environment it inherits only PATH.
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} env
  * @param {{ stdout?: 'ignore' | 'inherit' | number, stderr?: 'ignore' | 'inherit' }} [output]
@@ -29,32 +29,32 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
   const exited = /** @type {Promise<[number | null, NodeJS.Signals | null]>} */ (once(child, 'exit'));
   return {
     pid: child.pid ?? 0,
-    /** Resolves to its exit code and signal. */
+    /** Resolves to the exit code and signal. */
     exited,
-    /** Resolves to its next message; rejects if it ends before. */
+    /** Resolves to the next message of the process. Rejects if the process exits first. */
     async nextMessage() {
-      const over = new AbortController();
-      const { signal } = over;
+      const controller = new AbortController();
+      const { signal } = controller;
       const ended = once(child, 'exit', { signal }).then(() => {
-        throw new Error(`${args.join(' ')} ended before it was ready.`);
+        throw new Error(`${args.join(' ')} exited before it sent a message.`);
       });
-      ended.catch(() => {}); // aborted below
+      ended.catch(() => {}); // rejects when the listener is aborted below
       try {
         const [message] = /** @type {unknown[]} */ (
           await Promise.race([once(child, 'message', { signal }), ended])
         );
         return message;
       } finally {
-        over.abort();
+        controller.abort();
       }
     },
-    /** Requests a message and resolves to it. */
+    /** Sends a message. Resolves to the reply. */
     async ask() {
       const response = this.nextMessage();
-      child.send('?', () => {}); // nextMessage rejects if it has ended
+      child.send('?', () => {}); // nextMessage rejects if the process has exited
       return response;
     },
-    /** Lets it exit by itself, so that it can still write a profile. */
+    /** Disconnects the process, which then exits (exit-with-parent.mjs) and can still write a CPU profile. */
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       if (child.connected) child.disconnect();

@@ -18,7 +18,7 @@ const { parseInfo } = /** @type {typeof import('../../src/redis/info.ts')} */ (
 export const silentLog = createLog('silent');
 
 /**
- * Starts a Redis that ends with this process, and connects to it. `port` opens it to clients that can't use a Unix socket.
+ * Starts a Redis that ends with this process, and connects to it. `port` adds a TCP port for clients that can't use a Unix socket.
  * @param {{ port?: number }} [options]
  */
 export async function startStore({ port } = {}) {
@@ -32,7 +32,7 @@ export async function startStore({ port } = {}) {
   return {
     url: port === undefined ? server.url : `redis://127.0.0.1:${port}`,
     pid: server.pid,
-    /** The folder of its files. */
+    /** The folder of the snapshot and the append-only file. */
     folder: new URL('.', server.url.replace('redis+unix:', 'file:')),
     redis,
     info,

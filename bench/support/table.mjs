@@ -1,5 +1,5 @@
 /**
- * Prints a table with a title. The first row is the head; the first column is aligned left, the others right.
+ * Prints a table with a title. The first row is the header. The first column is left-aligned, the others right-aligned.
  * @param {string} title
  * @param {readonly (readonly string[])[]} rows
  */
@@ -15,9 +15,9 @@ export function printTable(title, rows) {
 }
 
 /**
- * Formats a figure between 0.01 and 1,000 with at most two decimals.
+ * Formats a number with at most two decimals below 10, and none from 10.
  * @param {number} value
  */
-export function figure(value) {
+export function formatNumber(value) {
   return value.toLocaleString('en-GB', { maximumFractionDigits: value < 10 ? 2 : 0 });
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Lengths of tokens, in characters. */
+/** Token lengths in characters. */
 export const OPAQUE = { name: 'opaque tokens', access: 43, refresh: 43 };
 export const JWT_LIKE = { name: 'tokens as long as JWTs', access: 1_200, refresh: 500 };
 
 /**
- * Makes a random token.
+ * Creates a random token.
  * @param {number} length
  */
 export function newToken(length) {
@@ -15,17 +15,17 @@ export function newToken(length) {
 }
 
 /**
- * Makes a grant as from a token response of now, or of some time ago.
+ * Creates the grant of a token response. `leftSeconds` below `lifetimeSeconds` makes it an earlier one.
  * @param {{ access: number, refresh: number }} lengths
- * @param {number} lifeSeconds
- * @param {number} [leftSeconds]
+ * @param {number} lifetimeSeconds
+ * @param {number} [leftSeconds] until the access token expires
  * @returns {import('../../src/session/record.ts').Grant}
  */
-export function newGrant(lengths, lifeSeconds, leftSeconds = lifeSeconds) {
+export function newGrant(lengths, lifetimeSeconds, leftSeconds = lifetimeSeconds) {
   return {
     accessToken: newToken(lengths.access),
     refreshToken: newToken(lengths.refresh),
-    lifetimeMs: lifeSeconds * 1_000,
+    lifetimeMs: lifetimeSeconds * 1_000,
     expiresAt: Date.now() + leftSeconds * 1_000,
     scopes: ['room:read', 'room:write', 'workspace:read'],
   };

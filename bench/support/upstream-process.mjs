@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * The service behind every measured system. It responds with 8 KB to a request with a Bearer token, with 401 to one without, and
- * at `/seen` with the head of the request. It parses no more HTTP than that, so that it costs little CPU.
+ * Runs the service behind every measured system. It responds with 8 KB to a request with a Bearer token, and with 401 to any other
+ * request. `/seen` returns the head of the request. It parses no more HTTP than this needs, to save CPU time.
  */
 
 const HEAD_END = '\r\n\r\n';
@@ -18,16 +18,20 @@ const BODY = JSON.stringify({
 }).padEnd(8_192, ' ');
 
 const RESPONSE = toResponse('200 OK', 'application/json; charset=utf-8', BODY);
-const REFUSAL = toResponse('401 Unauthorized', 'application/json; charset=utf-8', '{"error":"no token"}');
+const UNAUTHORIZED = toResponse(
+  '401 Unauthorized',
+  'application/json; charset=utf-8',
+  '{"error":"no token"}',
+);
 
 const server = createServer({ noDelay: true }, (socket) => {
-  let early = '';
+  let buffered = '';
   socket.setEncoding('latin1');
   socket.on('data', (/** @type {string} */ text) => {
-    early += text;
-    for (let end = early.indexOf(HEAD_END); end >= 0; end = early.indexOf(HEAD_END)) {
-      const head = early.slice(0, end + HEAD_END.length);
-      early = early.slice(head.length);
+    buffered += text;
+    for (let end = buffered.indexOf(HEAD_END); end >= 0; end = buffered.indexOf(HEAD_END)) {
+      const head = buffered.slice(0, end + HEAD_END.length);
+      buffered = buffered.slice(head.length);
       socket.write(responseTo(head));
     }
   });
@@ -40,7 +44,7 @@ server.listen(0, '127.0.0.1', () => {
 /** @param {string} head */
 function responseTo(head) {
   if (head.startsWith('GET /api/public/v1/seen ')) return toResponse('200 OK', 'text/plain', head);
-  return /\r\nauthorization: Bearer ./i.test(head) ? RESPONSE : REFUSAL;
+  return /\r\nauthorization: Bearer ./i.test(head) ? RESPONSE : UNAUTHORIZED;
 }
 
 /**

@@ -6,19 +6,19 @@ import { createCloakroom } from './support/cloakroom.mjs';
 import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { createClients } from './support/load.mjs';
-import { familyOf } from './support/processor-time.mjs';
+import { processTree } from './support/cpu-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
 import { measureRound, runRounds } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
-import { figure, printTable } from './support/table.mjs';
+import { formatNumber, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures the cost of a request with many in flight, with Cloakroom's options of V8 and with V8's defaults (docs/decisions/0011):
- * CPU time, and the memory that the young generation promotes to the old one. V8 decides on pretenuring once for a process, so
- * each round has its own processes.
+ * Measures the cost of a request with few and with many requests in flight, with Cloakroom's V8 options and with V8's defaults
+ * (docs/decisions/0011): CPU time, and bytes that V8 promotes to the old generation. V8 decides on pretenuring once per process, so
+ * each round starts new processes.
  */
 
 const ROUNDS = 4;
@@ -27,10 +27,10 @@ const WARM_UP_MS = 2_500;
 const SESSIONS = 8;
 const FEW = 32;
 const MANY = 128;
-const V8_DEFAULT = ['--allocation-site-pretenuring'];
+const V8_DEFAULTS = ['--allocation-site-pretenuring'];
 const KINDS = [FEW, MANY].flatMap((inFlight) => [
   { title: `${inFlight} in flight`, inFlight, nodeOptions: [] },
-  { title: `${inFlight} in flight, V8's default`, inFlight, nodeOptions: V8_DEFAULT },
+  { title: `${inFlight} in flight, V8 defaults`, inFlight, nodeOptions: V8_DEFAULTS },
 ]);
 
 pinSelf(OTHER_CORE);
@@ -45,7 +45,8 @@ const testApp = createCloakroom({
 });
 
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
-const figures = KINDS.map(() => ({
+/** The measurements of each kind, by round. */
+const measurements = KINDS.map(() => ({
   cpuMs: /** @type {number[]} */ ([]),
   promoted: /** @type {number[]} */ ([]),
 }));
@@ -73,8 +74,8 @@ async function runRound(round) {
       },
     });
     for (const [at, system] of systems.entries()) {
-      figures[at]?.cpuMs.push(measured[at]?.cpuMsPerRequest ?? NaN);
-      figures[at]?.promoted.push((system.promotedBytes() - (before[at] ?? NaN)) / system.requests);
+      measurements[at]?.cpuMs.push(measured[at]?.cpuMsPerRequest ?? NaN);
+      measurements[at]?.promoted.push((system.promotedBytes() - (before[at] ?? NaN)) / system.requests);
     }
     return [quality];
   } finally {
@@ -90,7 +91,7 @@ async function runRound(round) {
 async function startSystem({ inFlight, nodeOptions }) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
   const log = openSync(join(folder, 'collections'), 'w+');
-  rmSync(folder, { recursive: true }); // the open file descriptor keeps the file
+  rmSync(folder, { recursive: true }); // the open file descriptor keeps the file readable
   const started = await testApp.start({
     env: { LOG_LEVEL: 'silent' },
     nodeOptions: ['--trace-gc-nvp', ...nodeOptions],
@@ -103,12 +104,12 @@ async function startSystem({ inFlight, nodeOptions }) {
   return {
     requests: 0,
     started,
-    pids: familyOf(started.pid),
+    pids: processTree(started.pid),
     clients: createClients(target, inFlight),
-    /** Bytes promoted by the collections of the young generation that V8 has written so far. */
+    /** Returns the bytes promoted so far by collections of the young generation, from V8's trace. */
     promotedBytes() {
       const lines = [...readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g)];
-      if (lines.length === 0) throw new Error('The format of V8’s trace has changed.');
+      if (lines.length === 0) throw new Error('V8’s trace has no collections in the expected format.');
       return lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
     },
     close: () => closeSync(log),
@@ -116,20 +117,17 @@ async function startSystem({ inFlight, nodeOptions }) {
 }
 
 function report() {
-  const few = figures[0]?.cpuMs ?? [];
-  const rows = figures.map(({ cpuMs, promoted }, at) => {
+  const few = measurements[0]?.cpuMs ?? [];
+  const rows = measurements.map(({ cpuMs, promoted }, at) => {
     const ratios = cpuMs.map((each, round) => each / (few[round] ?? NaN));
     return [
       KINDS[at]?.title ?? '',
-      figure(median(ratios)),
-      `${figure(Math.min(...ratios))} – ${figure(Math.max(...ratios))}`,
-      figure(median(promoted)),
-      `${figure(Math.min(...promoted))} – ${figure(Math.max(...promoted))}`,
+      formatNumber(median(ratios)),
+      `${formatNumber(Math.min(...ratios))} – ${formatNumber(Math.max(...ratios))}`,
+      formatNumber(median(promoted)),
+      `${formatNumber(Math.min(...promoted))} – ${formatNumber(Math.max(...promoted))}`,
     ];
   });
-  const head = ['with', 'CPU, ratio', 'min – max', 'bytes promoted', 'min – max'];
-  printTable(`CPU time of a request, and bytes promoted to the old generation, over ${ROUNDS} rounds`, [
-    head,
-    ...rows,
-  ]);
+  const head = ['requests', 'CPU ratio', 'min – max', 'promoted bytes', 'min – max'];
+  printTable(`CPU time and promoted bytes per request, medians of ${ROUNDS} rounds`, [head, ...rows]);
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The unit of /proc/stat (USER_HZ). */
+/** /proc/stat counts in ticks of this length (USER_HZ). */
 const MS_PER_TICK = 10;
 
 /**
@@ -8,19 +8,19 @@ const MS_PER_TICK = 10;
  * @param {number} pid
  * @returns {number[]}
  */
-export function familyOf(pid) {
+export function processTree(pid) {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
   );
-  return [pid, ...children.flatMap(familyOf)];
+  return [pid, ...children.flatMap(processTree)];
 }
 
 /**
- * Returns the CPU time of processes so far, user and system, in ms. The scheduler counts it in nanoseconds for each thread;
- * /proc/PID/stat has the same sum in whole ticks.
+ * Returns the CPU time (user and system) of processes so far, in ms. It sums the nanoseconds of each thread, because
+ * /proc/PID/stat has only whole ticks.
  * @param {readonly number[]} pids
  */
-export function processorMs(pids) {
+export function cpuMsOf(pids) {
   const nanoseconds = pids.flatMap((pid) =>
     readdirSync(`/proc/${pid}/task`).map((thread) => {
       const [ran = ''] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ', 1);
@@ -31,10 +31,10 @@ export function processorMs(pids) {
 }
 
 /**
- * Returns the busy time of a core so far, in ms, and the time that other machines on the same hardware took (steal).
+ * Returns the busy time and the steal time of a core so far, in ms. Other machines on the same hardware used the steal time.
  * @param {number} core
  */
-export function coreMs(core) {
+export function coreCpuMs(core) {
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')
     .find((each) => each.startsWith(`cpu${core} `));

@@ -1,15 +1,16 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { watchStalls } from './stalls.mjs';
 
-// Loaded before Cloakroom into a process of its own: tells how it is when it is asked, after a full collection.
+// Preloaded into each Cloakroom process. It replies to each message with the memory use after a full collection, the event loop
+// delay and the stalls.
 const lag = monitorEventLoopDelay({ resolution: 10 });
 lag.enable();
-const stalls = watchStalls();
+const takeStalls = watchStalls();
 process.on('message', () => {
   const lagMs = lag.max / 1e6;
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
-  process.send?.({ rss, heapUsed, lagMs, stalls: stalls() });
-  lag.reset(); // without the collection that we have just asked for
+  process.send?.({ rss, heapUsed, lagMs, stalls: takeStalls() });
+  lag.reset(); // leaves out the delay that the collection above causes
 });
 process.channel?.unref();

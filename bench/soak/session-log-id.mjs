@@ -5,11 +5,11 @@ const { sessionLogId } = /** @type {typeof import('../../src/session/events.ts')
 );
 
 /**
- * Returns the log id of the session of a `Cookie` header.
+ * Returns the log id of the session in a `Cookie` header.
  * @param {string} cookie
  */
-export function sessionOf(cookie) {
+export function sessionLogIdOf(cookie) {
   const [, id] = /(?:^|; )cloakroom=s(?::|%3A)([^.]+)\./.exec(cookie) ?? [];
-  if (id === undefined) throw new Error('There is no session cookie after the sign-in.');
+  if (id === undefined) throw new Error('The sign-in set no session cookie.');
   return sessionLogId(id);
 }
