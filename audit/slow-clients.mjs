@@ -68,7 +68,10 @@ export async function attackWithSlowClients(system) {
   return results;
 }
 
-/** Resolves to the path of the stylesheet, the largest public file. @param {import('./support/scanned-system.mjs').ScannedSystem} system */
+/**
+ * Resolves to the path of the stylesheet, the largest public file.
+ * @param {import('./support/scanned-system.mjs').ScannedSystem} system
+ */
 async function findStylesheet({ direct }) {
   const { body } = await request(direct);
   const [, path] = /<link rel="stylesheet" href="([^"]+)"/.exec(await body.text()) ?? [];

@@ -5,8 +5,8 @@ import { freePort } from './support/free-port.mjs';
 import { printTable } from './support/table.mjs';
 
 /**
- * Audits the demo's pages with Lighthouse, as a phone and as a desktop. Prints the scores of the four categories and each audit below
- * the maximum score. A missed goal does not change the exit code.
+ * Audits the demo's pages with Lighthouse, as a phone and as a desktop. Prints the scores of the four categories and each audit
+ * below the maximum score. A missed goal does not change the exit code.
  */
 
 /** Runs for each page. The run with the median performance score counts. */

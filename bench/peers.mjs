@@ -18,14 +18,14 @@ import { startStore } from './support/store.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Compares Cloakroom with peers that do the same job: they replace a session cookie with the session's token and forward the request
- * to a service. All systems use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The load has the
- * headers of a browser, eight sessions and 32 kept-alive connections.
+ * Compares Cloakroom with peers that do the same job: they replace a session cookie with the session's token and forward the
+ * request to a service. All systems use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The
+ * load has the headers of a browser, eight sessions and 32 kept-alive connections.
  *
  * The main result is the CPU time (user and system) per request of all processes of a system, as a ratio to (a), the bare
  * pass-through. The measured system has one core to itself. Load, Redis and service share another. The systems take short turns, in
- * a different order each round. Each round starts new processes. It then measures, at light load, the median latency that each
- * system adds over (a).
+ * a different order each round. Each round starts new processes. At light load, the benchmark then measures the median latency
+ * that each system adds over (a).
  *
  * Usage: `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
  * `--cpu-prof` writes CPU profiles of (a) and Cloakroom. Profiling distorts the results of the run.

@@ -3,7 +3,7 @@ import { costOf, createSessions, toCommandRows, waitForAofRewrite } from './supp
 import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
-/** Measures the Redis commands of a refresh, and its bytes in an append-only file. The second run refreshes in two processes at once. */
+/** Measures the Redis commands and append-only file bytes of a refresh, by one process and by two at once. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 

@@ -5,8 +5,8 @@ import { dependenciesOf, nameOf, productionPaths } from './lock-file.mjs';
 
 /**
  * Returns the software bill of materials of production as CycloneDX 1.6: the packages of a lock file that are not for development
- * only, with licence, hash and dependencies. It holds no time and no machine, so that one lock file has one bill
- * (docs/decisions/0016).
+ * only, with licence, hash and dependencies. It contains no time and no machine name, so the same lock file always gives the same
+ * bill (docs/decisions/0016).
  * @param {Readonly<Record<string, Entry>>} packages of a lock file
  */
 export function toBillOfMaterials(packages) {
@@ -84,7 +84,7 @@ function identify(name, { version = '' }) {
 }
 
 /**
- * Gives a licence of the SPDX list, or an expression of several.
+ * Returns the licence as an SPDX id, or as an SPDX expression.
  * @param {Entry} entry
  */
 function licensedAs({ license }) {

@@ -10,7 +10,7 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
 
 /** @typedef {{ passed: number, failed: number }} Count */
 /**
- * @typedef {object} Result What Jest writes.
+ * @typedef {object} Result The result that Jest writes.
  * @property {number} numPassedTests
  * @property {number} numFailedTests
  * @property {number} numPendingTests
@@ -18,11 +18,11 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
  * @property {number} numRuntimeErrorTestSuites
  */
 
-/** Tests that did not run count as one failure. */
+/** Counts as one failure if the tests did not run. */
 const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
- * Tests that do not depend on the version of Node: pages in Chromium, rules of other programs, scripts of the pages
+ * Tests that do not depend on the version of Node: pages in Chromium, rules of other programs, page scripts
  * (docs/decisions/0019).
  */
 const NODE_INDEPENDENT = [
@@ -31,10 +31,10 @@ const NODE_INDEPENDENT = [
   '/test/unit/browser/',
 ];
 
-/** Fewer than in `npm test`: a check may take longer, and its tests run under less load. */
+/** Fewer workers than in `npm test`. A check may take longer, and its tests then run under less load. */
 const WORKERS = '--maxWorkers=3';
 
-/** The seed of generated inputs, fresh in each check (test/support/properties.ts). */
+/** The seed of generated inputs, new in each check (test/support/properties.ts). */
 process.env['PROPERTY_SEED'] ??= String(randomInt(2 ** 31));
 
 await launch(async () => {
@@ -47,10 +47,7 @@ await launch(async () => {
     ['format', () => runPackage('prettier/bin/prettier.cjs', ['--check', '.'])],
     ['lint', () => runPackage('oxlint/bin/oxlint', ['--type-aware', '--deny-warnings'])],
     ['types', () => runPackage('typescript/bin/tsc', ['--project', '.'])],
-    [
-      'types of the pages’ scripts',
-      () => runPackage('typescript/bin/tsc', ['--project', 'tsconfig.public.json']),
-    ],
+    ['types of page scripts', () => runPackage('typescript/bin/tsc', ['--project', 'tsconfig.public.json'])],
     ['dead code', () => runPackage('knip/bin/knip.js', [])],
     ['docs', () => runPackage('markdownlint-cli2/markdownlint-cli2-bin.mjs', [])],
     ['programs and build', () => prepareTests(allTests())],
@@ -78,14 +75,14 @@ await launch(async () => {
 });
 
 /**
- * Runs every step, even after a failure, and resolves with the names of those that failed.
+ * Runs every step, even after a failure. Resolves to the names of the failed steps.
  * @param {[string, () => Promise<number | void>][]} steps
  */
 async function failures(steps) {
   const failed = [];
   for (const [name, step] of steps) {
     console.log(`\n— ${name}`);
-    // One after the other: side by side they would slow each other down and mix their output.
+    // Run one step at a time. Concurrent steps would slow each other down and mix their output.
     const code = await step().catch(toFailure);
     if (code) failed.push(name);
   }
@@ -100,8 +97,8 @@ function toFailure(error) {
 }
 
 /**
- * Runs the tests and counts them, with the log audit as one more. A suite that could not start counts as a failed test, and so does
- * a skipped test in CI.
+ * Runs the tests and counts them. The log audit counts as one test. A suite that could not start counts as a failed test, as does a
+ * skipped test in CI.
  * @param {{ programs?: string, repeatCommand?: string }} options of runJest
  * @param {readonly string[]} args of Jest
  */

@@ -5,19 +5,19 @@ import { ensurePackages, packagesAreCurrent } from './ensure-packages.mjs';
 import { LaunchError, root } from './launch.mjs';
 
 /**
- * Ensures that the compiled app can run. A production install (no TypeScript) or a container (no src) runs its build, and installs
- * nothing. A production install without a build gets the packages for development, and a message says so.
+ * Ensures that the compiled app can run. A production install (no TypeScript) or a container (no src) uses its existing build and
+ * installs nothing. A production install without a build prints a message and installs the development packages.
  */
 export async function ensureApp() {
   const built = existsSync(join(root, 'dist'));
   const canBuild = existsSync(join(root, 'src'));
-  if (!canBuild && !built) throw new LaunchError('There is neither src nor dist: nothing to run.');
+  if (!canBuild && !built) throw new LaunchError('There is nothing to run: src and dist are both missing.');
   const hasCompiler = existsSync(join(root, 'node_modules', 'typescript'));
   const hasPackages = packagesAreCurrent({ production: true });
   const runnable = built && hasPackages;
   if (!canBuild || (runnable && (buildIsCurrent() || !hasCompiler))) return;
   if (!built && hasPackages && !hasCompiler) {
-    console.error('There is no dist and no compiler: installing the packages for development, too.');
+    console.error('dist and the compiler are missing. Installing the development packages too.');
   }
   await ensurePackages();
   await ensureBuild();

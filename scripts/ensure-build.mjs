@@ -5,12 +5,12 @@ import { oneAtATime } from './one-at-a-time.mjs';
 
 const DIST = join(root, 'dist');
 const SOURCE = join(root, 'src');
-/** Written after a successful build, with the time at which the build started. */
+/** Written after a successful build. Its modification time is the start of the build. */
 const STAMP = '.built';
 
 /**
- * Compiles src to dist where dist is missing or older. It builds into another folder and then replaces dist. So a failed build
- * changes nothing, and the output of deleted files disappears.
+ * Compiles src to dist if dist is missing or older. It builds into another folder and then replaces dist, so a failed build leaves
+ * dist unchanged, and output of deleted files disappears.
  */
 export async function ensureBuild() {
   if (buildIsCurrent()) return;
@@ -27,14 +27,14 @@ export function buildIsCurrent() {
 }
 
 /**
- * In ms since the epoch; undefined where there is no such file.
+ * Returns the modification time in ms since the epoch, or undefined if there is no such file.
  * @param {string} path
  */
 function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** The last change of src or a tsconfig, in ms since the epoch. A folder changes when a file in it is deleted. */
+/** Returns the last change of src or a tsconfig, in ms since the epoch. Deleting a file changes its folder. */
 function newestSource() {
   const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
     join(SOURCE, path),
@@ -51,7 +51,7 @@ async function build() {
   try {
     const args = ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json', '--outDir', next];
     const code = await run(process.execPath, args, { stdio: toStderr });
-    if (code !== 0) throw new LaunchError('The build failed: see above.');
+    if (code !== 0) throw new LaunchError('The build failed. See the errors above.');
     writeFileSync(join(next, STAMP), '');
     utimesSync(join(next, STAMP), began, began);
     rmSync(DIST, { recursive: true, force: true });

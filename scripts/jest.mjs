@@ -6,24 +6,24 @@ import { auditLogs, countAudit, printAudit, requireLogs } from './log-audit.mjs'
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
- * Determines the order of tests in a file, and generated inputs unless PROPERTY_SEED is set. It is fixed, so that a result depends
- * on the change alone (docs/decisions/0019). `--seed` sets another one.
+ * The seed of the order of tests in a file, and of generated inputs unless PROPERTY_SEED is set. It is fixed, so that the result
+ * depends only on the change under test (docs/decisions/0019). `--seed` overrides it.
  */
 const SEED = '--seed=1';
 
-// Jest needs the first to load ES modules; the second hides the warning of each worker.
+// Jest needs the first option to load ES modules. The second hides a warning of each worker.
 const NODE_OPTIONS = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
   '--import=./scripts/open-handles.mjs',
 ];
 
-/** In ms. A worker without open handles ends within this time, even on a busy machine. */
+/** In ms. A worker without open handles exits within this time, even on a busy machine. */
 const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
- * Runs Jest, and then audits all logs of the run as one more test. Resolves with the count of that test and with Jest's exit code, or
- * with 1 where only the audit failed or a worker of Jest did not end by itself.
+ * Runs Jest and then audits all logs of the run, which counts as one test. Resolves to the count of that test and an exit code:
+ * Jest's, or 1 if only the audit failed or a signal ended a worker of Jest.
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run Jest on. It comes first on the PATH, also for npm in tests.
@@ -52,7 +52,7 @@ export async function runJest(args, { programs, repeatCommand = 'npm test --', a
 }
 
 /**
- * Reports the workers of Jest that did not end by themselves. Returns 1 where there are any, else 0.
+ * Reports the workers of Jest that a signal ended. Returns 1 if there are any, otherwise 0.
  * @param {string} folder
  */
 function reportKilledWorkers(folder) {
@@ -60,7 +60,7 @@ function reportKilledWorkers(folder) {
   if (files.length === 0) return 0;
   const reasons = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
   console.error(
-    `A signal ended ${files.length} of Jest's workers. Jest sends SIGTERM, then SIGKILL, where a test file left something open.\n${reasons}`,
+    `A signal ended ${files.length} of Jest's workers. Jest sends SIGTERM and then SIGKILL if a test file left handles open.\n${reasons}`,
   );
   return 1;
 }

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the project, with a slash at its end. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A launcher can't go on. Its message is one line that tells the user what to do. */
+/** A launcher can't continue. The message is one line that tells the user what to do. */
 export class LaunchError extends Error {}
 
-/** A signal ended a program that a launcher ran. The launcher ends as well, and runs each `finally` on the way. */
+/** A signal ended a program that a launcher ran. The launcher runs its `finally` blocks and exits too. */
 export class Interrupted extends Error {
   /** @param {NodeJS.Signals} signal */
   constructor(signal) {
@@ -37,8 +37,8 @@ export async function launch(task) {
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Runs a program, by default in the project's folder, and resolves with its exit code. It passes signals on to the program. Once the
- * program has ended after a signal, it rejects with Interrupted, so that no later step starts.
+ * Runs a program, by default in the project's folder. Resolves to its exit code. It forwards signals to the program. Once the
+ * program has exited after a signal, it rejects with Interrupted, so that no later step starts.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {Pick<import('node:child_process').SpawnOptions, 'cwd' | 'stdio' | 'env' | 'timeout' | 'killSignal'>} [options]
@@ -49,11 +49,11 @@ export async function run(command, args, options = {}) {
   /** @type {NodeJS.Signals | undefined} */
   let received;
   /** @param {NodeJS.Signals} signal */
-  const pass = (signal) => {
+  const forward = (signal) => {
     received = signal;
     child.kill(signal);
   };
-  for (const signal of SIGNALS) process.on(signal, pass);
+  for (const signal of SIGNALS) process.on(signal, forward);
   try {
     const [code, signal] = /** @type {[number | null, NodeJS.Signals | null]} */ (
       await once(child, 'exit').catch((/** @type {unknown} */ error) => {
@@ -64,12 +64,12 @@ export async function run(command, args, options = {}) {
     if (received !== undefined) throw new Interrupted(received);
     return code ?? signalled(signal ?? 'SIGKILL');
   } finally {
-    for (const signal of SIGNALS) process.off(signal, pass);
+    for (const signal of SIGNALS) process.off(signal, forward);
   }
 }
 
 /**
- * The exit code of a program that a signal ended, as shells define it.
+ * Returns the exit code that shells give a program that a signal ended.
  * @param {NodeJS.Signals} signal
  */
 function signalled(signal) {
@@ -86,5 +86,5 @@ export function runPackage(bin, args, nodeOptions = []) {
   return run(process.execPath, [...nodeOptions, `node_modules/${bin}`, ...args]);
 }
 
-/** For programs that prepare: their output is not that of the launcher. */
+/** For programs that install or build. Their output must not mix with the launcher's stdout. */
 export const toStderr = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 2, 2]);

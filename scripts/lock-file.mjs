@@ -14,7 +14,7 @@ import { root } from './launch.mjs';
  */
 
 /**
- * The packages of a lock file by their paths (`node_modules/…`); the project itself is at ''.
+ * Returns the packages of a lock file by path (`node_modules/…`). The path of the project itself is ''.
  * @param {string} [file] in the project's folder
  * @returns {Record<string, Entry>}
  */
@@ -26,8 +26,8 @@ export function readLock(file = 'package-lock.json') {
 }
 
 /**
- * Resolves package `name` from the package at `path` as Node does: in its own folder or in the nearest one above. Undefined where it
- * is not installed.
+ * Resolves package `name` from the package at `path` as Node does: in the package's folder, or in the nearest folder above it.
+ * Returns undefined if the package is not installed.
  * @param {Readonly<Record<string, Entry>>} packages
  * @param {string} path
  * @param {string} name
@@ -42,7 +42,7 @@ export function resolvePackage(packages, path, name) {
 }
 
 /**
- * The paths of the dependencies of a package, peers included, without optional ones that are not installed.
+ * Returns the paths of a package's dependencies, including peers. Leaves out optional dependencies that are not installed.
  * @param {Readonly<Record<string, Entry>>} packages
  * @param {string} path
  * @returns {string[]}
@@ -57,7 +57,7 @@ export function dependenciesOf(packages, path) {
 }
 
 /**
- * The paths of the packages in production: those that `npm ci --omit=dev` installs.
+ * Returns the paths of the packages that `npm ci --omit=dev` installs.
  * @param {Readonly<Record<string, Entry>>} packages
  * @returns {string[]}
  */
@@ -69,7 +69,7 @@ export function productionPaths(packages) {
 }
 
 /**
- * The name of the package at a path.
+ * Returns the name of the package at a path.
  * @param {string} path
  */
 export function nameOf(path) {

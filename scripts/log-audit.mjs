@@ -4,17 +4,17 @@ import { createSecretFinder } from './log-audit/secret-finder.mjs';
 import { unknownMembers } from './log-audit/members.mjs';
 
 /**
- * @typedef {object} Audit The result for the logs of a test run.
- * @property {number} lines
- * @property {number} secrets to look for, as the tests recorded them
- * @property {string[]} findings as text, without the secrets
+ * @typedef {object} Audit The audit of a test run's logs.
+ * @property {number} lines the number of log lines
+ * @property {number} secrets the number of secrets that the tests recorded
+ * @property {string[]} findings texts that do not contain the secrets
  */
 
 const MAX_PRINTED = 20;
 
 /**
- * Searches the logs of a test run for every secret that its browsers and services saw. test/support/log-audit.ts wrote both
- * into `folder`, one file for each test file. A JSON line may have only known fields.
+ * Searches the logs of a test run for all secrets of its browsers and services, and for unknown fields in JSON lines.
+ * test/support/log-audit.ts wrote logs and secrets into `folder`, with a file of each for every test file.
  * @param {string} folder
  * @returns {Audit}
  */
@@ -39,13 +39,13 @@ export function auditLogs(folder) {
 }
 
 /**
- * Adds a finding where a run of all tests left no log line or recorded no secret.
+ * Adds a finding if a run of all tests left no log line or recorded no secret.
  * @param {Audit} audit
  * @returns {Audit}
  */
 export function requireLogs({ lines, secrets, findings }) {
   const missing = [
-    ...(lines === 0 ? ['the tests kept no log line'] : []),
+    ...(lines === 0 ? ['the tests left no log line'] : []),
     ...(secrets === 0 ? ['the tests recorded no secret'] : []),
   ];
   return { lines, secrets, findings: [...missing, ...findings] };
@@ -83,7 +83,7 @@ function testOf(name) {
   return name.replace(/\.\d+\.lines$/, '').replaceAll('~', '/');
 }
 
-/** @param {string} line The audit may print its message, because messages are constants. */
+/** @param {string} line The audit may print the line's message, because messages are constants. */
 function titleOf(line) {
   const [, message] = /"msg":"((?:[^"\\]|\\.)*)"\}?$/.exec(line) ?? [];
   return message === undefined ? 'a line that is not a log line' : `a line “${message.slice(0, 60)}”`;

@@ -1,6 +1,6 @@
 /**
- * A Markdown table, padded as Prettier does it.
- * @param {string[][]} lines the first is the head
+ * Returns a Markdown table, padded like Prettier's.
+ * @param {string[][]} lines the first is the header
  */
 export function toTable([head = [], ...lines]) {
   const widths = head.map((_, column) =>

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { root } from './launch.mjs';
 
 /**
- * @typedef {object} Mutant A small change to the source that must turn a test red.
- * @property {string} name What it breaks.
+ * @typedef {object} Mutant A small change to the source that must make a test fail.
+ * @property {string} name The behaviour that it breaks.
  * @property {string} file
  * @property {string} search Text of the file.
- * @property {number} [times] How often the text occurs; once unless told.
+ * @property {number} [times] How often the text occurs, by default once.
  * @property {string} replace
- * @property {readonly string[]} tests The test files of which one must fail.
- * @property {boolean} [build] Whether the tests start processes, which run the build.
+ * @property {readonly string[]} tests Test files, at least one of which must fail.
+ * @property {boolean} [build] Whether the tests start processes, which need a build.
  */
 
 /** @returns {readonly Mutant[]} */
@@ -19,13 +19,13 @@ export function readMutants() {
 }
 
 /**
- * Returns the source with the mutant in it. Throws where the mutant's text does not occur as often as it says.
+ * Returns the mutated source. Throws if the mutant's text does not occur as often as specified.
  * @param {string} source
  * @param {Pick<Mutant, 'search' | 'times' | 'replace'>} mutant
  */
 export function applyMutant(source, { search, times = 1, replace }) {
   const found = source.split(search).length - 1;
-  if (found !== times) throw new Error(`occurs ${found} times, and not ${times}: ${search}`);
+  if (found !== times) throw new Error(`occurs ${found} times instead of ${times}: ${search}`);
   if (search === replace) throw new Error(`changes nothing: ${search}`);
   return source.replaceAll(search, () => replace);
 }

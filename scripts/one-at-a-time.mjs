@@ -40,7 +40,7 @@ async function take() {
   }
 }
 
-/** Undefined where the lock was just released, or its id is not written yet. */
+/** Returns undefined if the lock was just released, or does not yet contain the process id. */
 function readHolder() {
   try {
     return Number(readFileSync(LOCK, 'utf8')) || undefined;

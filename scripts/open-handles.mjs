@@ -2,12 +2,12 @@ import { appendFileSync } from 'node:fs';
 import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 
-/** Prefix of a file in LOG_AUDIT_FOLDER that reports a worker of Jest that did not end by itself. */
+/** Prefix of files in LOG_AUDIT_FOLDER that report workers of Jest that a signal ended. */
 export const KILLED_WORKER_FILE = 'jest-killed-worker-';
 
 const WORKER = '/jest-worker/build/processChild.js';
 
-// Each process of Jest loads this. Jest kills a worker that does not end on request, because a test file left something open.
+// Preloaded into each process of Jest. Jest kills a worker that does not exit on request because a test file left handles open.
 const folder = process.env['LOG_AUDIT_FOLDER'];
 if (folder !== undefined) {
   const fileOf = (/** @type {number | undefined} */ pid) => join(folder, `${KILLED_WORKER_FILE}${pid}`);

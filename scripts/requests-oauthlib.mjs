@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { ensureFromApt } from './ensure-programs.mjs';
 import { LaunchError } from './launch.mjs';
 
-/** Debian's Python, which has Debian's packages. Another one may come first on the PATH. */
+/** Debian's Python, which has Debian's packages. The PATH may find another Python first. */
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
-/** Whether the Python library requests-oauthlib can be used here. */
+/** Whether the Python library requests-oauthlib is installed. */
 export function hasRequestsOauthlib() {
   return spawnSync(DEBIAN_PYTHON, ['-c', 'import requests_oauthlib']).status === 0;
 }
 
 /**
- * Installs requests-oauthlib where it is missing. Where that fails it prints why, and its tests are skipped. In CI it throws the
- * LaunchError instead, because no developer would notice the skipped tests.
+ * Installs requests-oauthlib if it is missing. If that fails, it prints the reason, and the tests of the library are skipped. In CI
+ * it throws the LaunchError instead, because skipped tests would go unnoticed there.
  */
 export async function ensureRequestsOauthlib() {
   try {

@@ -5,14 +5,14 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
-// Takes pictures of every page and state of the demo, for desktop and phone, light and dark, into screenshots/ with an index.html.
-// Those that the documentation shows go into docs/images/. Arguments choose the states whose names contain one of them.
+// Takes screenshots of the demo's pages in all states, for desktop and phone, light and dark. They go into screenshots/, with an
+// index.html. Those for the documentation are copied into docs/images/. Arguments select states by a part of their name.
 
 const FOLDER = `${root}screenshots`;
 const DOCS = `${root}docs/images`;
 
-/** Names of workspaces use many scripts. A browser without a font for one shows boxes. */
-function warnOfMissingFonts() {
+/** Prints a warning if fonts are missing. Workspace names use many scripts, and a browser without a font shows boxes. */
+function warnAboutMissingFonts() {
   const fontsFor = (/** @type {string} */ language) =>
     pathOf('fc-list') === undefined
       ? ''
@@ -20,7 +20,7 @@ function warnOfMissingFonts() {
   const missing = ['ja', 'ar', 'he', 'hi', 'th'].filter((language) => fontsFor(language) === '');
   if (missing.length === 0) return;
   console.error(
-    `Some names will show as boxes: no fonts for ${missing.join(', ')} (apt-get install fonts-noto-core fonts-noto-cjk).`,
+    `Fonts for ${missing.join(', ')} are missing. Some names will appear as boxes (apt-get install fonts-noto-core fonts-noto-cjk).`,
   );
 }
 
@@ -37,13 +37,13 @@ function toIndex(taken) {
 await launch(async () => {
   await ensurePackages();
   await ensureChromium();
-  warnOfMissingFonts();
+  warnAboutMissingFonts();
   const { STATES } = await import('./screenshots/states.mjs');
   const { openPhotographer } = await import('./screenshots/photographer.mjs');
   const words = process.argv.slice(2);
   const wanted = STATES.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   if (wanted.length === 0)
-    throw new LaunchError('No state has such a name: scripts/screenshots/states.mjs lists them.');
+    throw new LaunchError('No state has such a name. scripts/screenshots/states.mjs lists them.');
 
   await mkdir(FOLDER, { recursive: true });
   const photographer = await openPhotographer(FOLDER);
@@ -56,7 +56,7 @@ await launch(async () => {
       if (state.docs !== undefined) await copyFile(`${FOLDER}/${pictures[0]}`, `${DOCS}/${state.docs}.png`);
     }
     if (words.length === 0) await writeFile(`${FOLDER}/index.html`, toIndex(taken));
-    console.log(`The pictures are in ${FOLDER}, and those of the documentation in ${DOCS}, too.`);
+    console.log(`The pictures are in ${FOLDER}. Copies for the documentation are in ${DOCS}.`);
   } finally {
     await photographer.end();
   }

@@ -5,12 +5,12 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { runJest } from './jest.mjs';
 import { LaunchError, launch, run } from './launch.mjs';
 
-/** Begins the name of everything that the run creates. */
+/** Prefix of the names of all Docker objects that the run creates. */
 const RUN = `cloakroom-test-${randomBytes(4).toString('hex')}`;
 const IMAGE = `${RUN}:image`;
 
-// Builds the image and runs test/containers on it, in the Docker engine of the `docker` command. Arguments that begin with a dash go
-// to `docker build`, such as --network=host where a build can't download packages otherwise. Others choose tests.
+// Builds the image and runs test/containers on it, with the engine of the `docker` command. Arguments that start with a dash go to
+// `docker build`, such as --network=host if a build can't download packages otherwise. Other arguments select tests.
 await launch(async () => {
   requireDocker();
   await ensurePackages();
@@ -32,7 +32,7 @@ function requireDocker() {
   for (const args of [['version'], ['compose', 'version']]) {
     const { error, status, stderr } = spawnSync('docker', args, { encoding: 'utf8' });
     if (error)
-      throw new LaunchError('docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.');
+      throw new LaunchError('docker is missing. These tests need Docker 20.10 and Compose 2.20 or newer.');
     if (status !== 0) throw new LaunchError(`docker ${args.join(' ')} failed: ${stderr.trim()}`);
   }
 }
@@ -49,10 +49,10 @@ async function buildImage(options) {
     ...options,
     '.',
   ]);
-  if (code !== 0) throw new LaunchError('The image could not be built: see above.');
+  if (code !== 0) throw new LaunchError('The image could not be built. See the errors above.');
 }
 
-/** Removes what killed tests have left behind. */
+/** Removes the Docker objects that killed tests have left. */
 function removeLeftovers() {
   remove(['ps', '--all'], ['rm', '--force', '--volumes']);
   remove(['network', 'ls'], ['network', 'rm']);

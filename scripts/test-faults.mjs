@@ -7,7 +7,7 @@ import { launch } from './launch.mjs';
 import { prepareTests, selectTests } from './test-selection.mjs';
 
 /**
- * @typedef {object} Row What test/support/fleet/report.ts writes.
+ * @typedef {object} Row A line of test/support/fleet/report.ts.
  * @property {string} fault
  * @property {number} requests
  * @property {Record<string, number>} responses
@@ -17,11 +17,13 @@ import { prepareTests, selectTests } from './test-selection.mjs';
  */
 
 const LEGEND = `
-Lost: sessions that could not be used afterwards without a sign-out. Slowest: of all responses, with the time of the
-service. Recovered: from the end of the fault until the first request succeeded. A response without a code is a page's, or
-the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
+lost: sessions that were unusable after the fault, although their user had not signed out
+slowest: the maximum latency of a response, including the time of the service
+recovered: the time from the end of the fault until the first successful request
+A response without a problem code is a page or comes from the service. "no response" means that the connection closed first.
+With rotation, each refresh token works once.`;
 
-const HEAD = ['fault, and the responses by status', 'requests', 'lost', 'slowest', 'recovered'];
+const HEAD = ['fault and responses by status', 'requests', 'lost', 'slowest', 'recovered'];
 
 await launch(async () => {
   await ensurePackages();
@@ -72,6 +74,6 @@ function toSeconds(ms) {
 function toResponses({ responses }) {
   return Object.entries(responses)
     .toSorted(([, a], [, b]) => b - a)
-    .map(([kind, count]) => `${count} × ${kind === '0' ? 'broken off' : kind}`)
+    .map(([kind, count]) => `${count} × ${kind === '0' ? 'no response' : kind}`)
     .join(', ');
 }

@@ -18,30 +18,30 @@ import { prepareTests } from './test-selection.mjs';
 
 /**
  * @typedef {import('./mutants.mjs').Mutant} Mutant
- * @typedef {'killed' | 'hang' | 'survived' | 'broken'} Result A mutant is broken where its tests could not run.
- * @typedef {{ result: Result, killer: string }} Verdict The killer is the first test that failed.
+ * @typedef {'killed' | 'hang' | 'survived' | 'broken'} Result `broken` if the tests could not run.
+ * @typedef {{ result: Result, killer: string }} Verdict `killer` is the first test that failed.
  */
 
-/** A mutant that makes its tests hang is killed, too. */
+/** A mutant whose tests take longer hangs, which counts as killed. */
 const HANG_MS = 90_000;
-/** Of one test; shorter than in npm test, where the machine may be busy. */
+/** The timeout of one test. It is shorter than in `npm test`, where the machine may be busy. */
 const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
 /** The exit code of a program that SIGKILL ended. */
 const SIGKILLED = 137;
-/** Not copied: packages, which are linked, and what a build creates. */
+/** The copy has a link to node_modules, and builds its own dist. */
 const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
- * Applies the mutants of test/mutants.json one by one, to a copy of the project, and runs their tests. `npm run test:mutants --
- * session "one refresh"` chooses those with one of the words in their file or name. Prints a Markdown table (CONTRIBUTING.md).
+ * Applies the mutants of test/mutants.json to a copy of the project, one at a time, and runs their tests. Prints a Markdown table
+ * (CONTRIBUTING.md). Arguments select mutants by a part of their file or name: `npm run test:mutants -- session "one refresh"`.
  */
 await launch(async () => {
   const words = process.argv.slice(2);
   const mutants = readMutants().filter(
     ({ file, name }) => words.length === 0 || words.some((word) => `${file} ${name}`.includes(word)),
   );
-  if (mutants.length === 0) throw new LaunchError('No mutant has one of these words in its file or name.');
+  if (mutants.length === 0) throw new LaunchError('No mutant has such a file or name.');
   const sources = mutants.map(mutate);
   await ensurePackages();
   await prepareTests(mutants.flatMap(({ tests }) => tests));
@@ -85,7 +85,7 @@ function mutate(mutant) {
 }
 
 /**
- * Copies the working tree, so that no mutant is ever written into the project itself.
+ * Copies the working tree, so that mutants never change the project itself.
  * @param {string} folder
  */
 function copyProject(folder) {
@@ -94,7 +94,7 @@ function copyProject(folder) {
 }
 
 /**
- * Finds the test files that fail without a mutant. They can't judge one.
+ * Returns the test files that fail without a mutant. They can't detect one.
  * @param {string} folder
  * @param {readonly string[]} tests
  */
@@ -103,7 +103,7 @@ async function findFailing(folder, tests) {
   if ((await quietly(folder, ['scripts/build.mjs'], ALL_TESTS_MS)) !== 0)
     throw new LaunchError(lastLine(folder));
   const report = await runTests(folder, tests, ALL_TESTS_MS);
-  if (report === undefined) throw new LaunchError('The tests do not end without a mutant.');
+  if (report === undefined) throw new LaunchError('The tests time out without a mutant.');
   return new Set(
     report.testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative(folder, name)),
   );
@@ -136,7 +136,7 @@ async function judge(folder, { tests, build = false }, failing) {
  * @typedef {{ name: string, status: string, message: string, assertionResults: readonly JestTest[] }} JestFile
  * @typedef {{ testResults: readonly JestFile[] }} JestReport
  *
- * Resolves with jest's report; with undefined where it did not end in time.
+ * Runs test files. Resolves to Jest's report, or to undefined after the timeout.
  * @param {string} folder
  * @param {readonly string[]} tests
  * @param {number} timeoutMs
@@ -152,7 +152,7 @@ async function runTests(folder, tests, timeoutMs) {
     `--testTimeout=${TEST_TIMEOUT_MS}`,
   ];
   const output = [`--cacheDirectory=${join(folder, '.jest')}`, '--json', `--outputFile=${report}`];
-  // A test that failed may have left something open.
+  // A failed test may have left handles open.
   const args = [...jest, ...output, '--forceExit', '--runTestsByPath', ...tests];
   if ((await quietly(folder, args, timeoutMs)) === SIGKILLED) return undefined;
   if (!existsSync(report))
@@ -161,7 +161,7 @@ async function runTests(folder, tests, timeoutMs) {
 }
 
 /**
- * The last line of the program's output.
+ * Returns the last line of the program's output.
  * @param {string} folder
  */
 function lastLine(folder) {
@@ -169,7 +169,7 @@ function lastLine(folder) {
 }
 
 /**
- * Runs Node in the copy, with its output in a file there.
+ * Runs Node in the copy. Its output goes to a file there.
  * @param {string} folder
  * @param {readonly string[]} args
  * @param {number} timeout in ms

@@ -8,8 +8,8 @@ import { root } from './launch.mjs';
 import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
 
 /**
- * Tests that take minutes, or repeat in every combination what another test shows in one. `npm run check` runs them,
- * `npm test` does not.
+ * Tests that take minutes, or test every combination where a shorter test has one. `npm run check` runs them, `npm test` does not.
+ * The comments name the shorter tests.
  * @type {readonly string[]}
  */
 export const LONG_TESTS = [
@@ -29,7 +29,7 @@ export const LONG_TESTS = [
   'test/local-service/api-altered-requests.test.ts',
   'test/local-service/authorization-endpoint-altered-requests.test.ts',
   'test/local-service/token-endpoint-interleavings.test.ts',
-  // Copies of the check itself, with other programs in place of its steps.
+  // Runs of the check itself, with other programs in place of its steps.
   'test/project/check.test.ts',
   // Millions of hostile bytes. test/app/http/connection.test.ts is in npm test.
   'test/processes/http/connection-fuzz.test.ts',
@@ -40,7 +40,7 @@ export const LONG_TESTS = [
 ];
 
 /**
- * What tests need beside the packages. `sign` finds the need in the source of a test file or of a module that it imports.
+ * Programs and builds that tests need. A test needs one if `sign` matches its source, or the source of a module that it imports.
  * @type {readonly { sign: RegExp, ensure: () => Promise<void> }[]}
  */
 const NEEDS = [
@@ -59,16 +59,16 @@ const NEEDS = [
 /** A quick test starts no process but a private Redis, and needs no browser and no build. */
 const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
 
-/** Tests of the local service, which seldom changes. */
+/** Not in the quick tests, because the local service seldom changes. */
 const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 
-/** Options of Jest whose value may follow as an argument of its own. */
+/** Jest options whose value may be a separate argument. */
 const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;
 
 /**
- * The test files that the arguments for Jest name by pattern; without any, all but the long ones.
+ * Returns the test files that match patterns in the arguments for Jest. Without a match, returns all except the long tests.
  * @param {readonly string[]} args
- * @returns {{ files: string[], isNamed: boolean }} paths from the project's folder
+ * @returns {{ files: string[], isNamed: boolean }} paths relative to the project's folder
  */
 export function selectTests(args) {
   const patterns = args.filter((arg, at) => !arg.startsWith('-') && !TAKES_VALUE.test(args[at - 1] ?? ''));
@@ -89,7 +89,7 @@ function matches(path, pattern) {
   }
 }
 
-/** All test files that need no Docker, as paths from the project's folder. */
+/** Returns all test files that need no Docker, as paths relative to the project's folder. */
 export function allTests() {
   if (!existsSync(join(root, 'test'))) return [];
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -97,7 +97,7 @@ export function allTests() {
     .map((path) => join('test', path));
 }
 
-/** Tests of Cloakroom for developers while they write: they start no process except a private Redis. */
+/** Returns the quick tests of Cloakroom, for use while writing code. They start no process except a private Redis. */
 export function quickTests() {
   return allTests().filter(
     (path) =>
@@ -108,18 +108,19 @@ export function quickTests() {
 }
 
 /**
- * The options for Jest that leave these test files out. They come last, because Jest takes a later argument for one more.
+ * Returns the Jest options that exclude these test files. They must come last, because Jest takes an argument after them as another
+ * pattern.
  * @param {readonly string[]} files
  */
 export function withoutTests(files) {
-  // They replace the patterns of jest.config.mjs.
+  // These options replace the patterns of jest.config.mjs.
   const patterns = ['/node_modules/', '/test/containers/', ...files];
   return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
 /**
- * Installs or builds what these test files need and is missing. Throws a LaunchError where that fails.
- * @param {readonly string[]} files paths from the project's folder
+ * Installs or builds the missing programs that these test files need. Throws a LaunchError if that fails.
+ * @param {readonly string[]} files paths relative to the project's folder
  */
 export async function prepareTests(files) {
   const sources = [...new Set(files.flatMap(sourcesOf))];
@@ -132,8 +133,8 @@ export async function prepareTests(files) {
 const modules = new Map();
 
 /**
- * The source of a test file and of all modules of test/ that it imports, directly or not.
- * @param {string} file path from the project's folder
+ * Returns the sources of a test file and of all modules in test/ that it imports, directly or indirectly.
+ * @param {string} file path relative to the project's folder
  */
 function sourcesOf(file) {
   /** @type {Map<string, string>} */

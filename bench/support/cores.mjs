@@ -6,8 +6,8 @@ export const MEASURED_CORE = 0;
 export const OTHER_CORE = 1;
 
 /**
- * Pins this process and the processes that it starts to one core. Throws if `taskset` (util-linux) is missing, or if the machine has
- * a single core.
+ * Pins this process and the processes that it starts to one core. Throws if `taskset` (util-linux) is missing, or if the machine
+ * has a single core.
  * @param {number} core
  */
 export function pinSelf(core) {

@@ -34,8 +34,9 @@ const MIN_COUNTED = 3;
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality numbers of turns; `disturbed` counts anyway */
 
 /**
- * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore each cycle starts with
- * another system, and every second cycle has the reverse order. A system takes turns until it has enough clean ones, up to a limit.
+ * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore each cycle starts
+ * with another system, and every second cycle has the reverse order. A system takes turns until it has enough clean ones, up to a
+ * limit.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} `measured` in the order of the systems

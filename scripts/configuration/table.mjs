@@ -11,12 +11,12 @@ import { toTable } from '../markdown-table.mjs';
  * @property {readonly string[]} fileVariables
  */
 
-const PLACE = /(?<=<!-- variables -->\n).*(?=<!-- \/variables -->)/s;
+const TABLE = /(?<=<!-- variables -->\n).*(?=<!-- \/variables -->)/s;
 
 /** A text that no variable accepts. */
 const INVALID = '\u0000,';
 
-/** Values in fewer words than the message for an invalid one has. */
+/** Shorter descriptions than the messages for invalid values. */
 const VALUES = new Map([
   ['PUBLIC_URL', 'an `http` or `https` origin'],
   ['SERVICE_URL', 'an `http` or `https` origin'],
@@ -30,13 +30,13 @@ const VALUES = new Map([
 ]);
 
 /**
- * Returns the document with the table of variables as the schema has them. Keeps the text of the column "Meaning".
+ * Returns the document with the table of the schema's variables. Keeps the text of the column "Meaning".
  * @param {string} document
  * @param {Schema} schema
  */
 export function withTable(document, { variables, fileVariables }) {
-  const [table] = PLACE.exec(document) ?? [];
-  if (table === undefined) throw new Error('The document has no place for the table.');
+  const [table] = TABLE.exec(document) ?? [];
+  if (table === undefined) throw new Error('The document has no markers for the table.');
   const meanings = new Map(
     [...table.matchAll(/^\| `(\w+)` .*\| (.*?) +\|$/gm)].map(([, name = '', meaning = '']) => [
       name,
@@ -51,7 +51,7 @@ export function withTable(document, { variables, fileVariables }) {
     meanings.get(name) ?? '',
   ]);
   const head = ['Variable', 'Default', 'Values', 'Reload', 'Meaning'];
-  return document.replace(PLACE, () => `\n${toTable([head, ...rows])}\n`);
+  return document.replace(TABLE, () => `\n${toTable([head, ...rows])}\n`);
 }
 
 /** @param {Parser} parser */
@@ -62,7 +62,7 @@ function defaultOf(parser) {
 }
 
 /**
- * The valid values, as the problem for an invalid one names them.
+ * Returns the valid values, from the message for an invalid value.
  * @param {Parser} parser
  */
 function valuesOf(parser) {

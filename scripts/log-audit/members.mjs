@@ -1,4 +1,4 @@
-/** Fields that a log line may have. docs/monitoring.md describes each of them. */
+/** The fields that a log line may have. docs/monitoring.md describes them. */
 export const MEMBERS = new Set(
   `level time msg err requestId traceId session
   client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
@@ -7,7 +7,7 @@ export const MEMBERS = new Set(
     .trim()
     .split(/\s+/),
 );
-/** The local service logs the fault that a developer set. */
+/** The local service logs the fault that a developer has set. */
 const OF_SERVICE = 'fault';
 const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
@@ -26,7 +26,7 @@ export function unknownMembers(line) {
     return ['(it is cut off)'];
   }
   const unknown = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
-  // A short secret in a query looks like any word. So no field may hold a query at all.
+  // A short secret in a query looks like an ordinary word, so no field may contain a query at all.
   for (const [name, value] of Object.entries(members))
     if (typeof value === 'string' && QUERY.test(value)) unknown.push(`${name} with a query`);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err)) {

@@ -2,7 +2,7 @@ import { LaunchError } from '../launch.mjs';
 
 /**
  * Sets a fault of the local service until it is cleared (docs/local-service.md, Faults).
- * @param {string} service Its origin.
+ * @param {string} service the local service's origin
  * @param {Readonly<Record<string, unknown>>} fault
  */
 export async function setFault(service, fault) {

@@ -38,7 +38,7 @@ export async function loadAll(page) {
 }
 
 /**
- * Stops before the third page, which never arrives.
+ * Loads pages until the third, which never arrives.
  * @param {Page} page
  */
 export async function loadSome(page) {
@@ -48,7 +48,7 @@ export async function loadSome(page) {
 }
 
 /**
- * Stops during the export, whose second request waits.
+ * Starts an export whose second request is slow.
  * @param {Page} page
  */
 export async function exportSlowly(page) {
@@ -83,7 +83,8 @@ export async function waitToTryAgain(page, { service }) {
 }
 
 /**
- * Stops a slow navigation, because Playwright can't control a page during one. The progress bar stays visible for a while.
+ * Starts a slow navigation and stops it, because Playwright can't control a page during a navigation. The progress bar stays
+ * visible for a while.
  * @param {Page} page
  * @param {RunningDemo} demo
  */

@@ -8,7 +8,7 @@ import { EVERY_LOOK, LOOKS } from './looks.mjs';
 /**
  * Opens a state of the demo's pages and takes its pictures.
  * @typedef {object} Photographer
- * @property {(state: State) => Promise<string[]>} take Resolves with the files' names, in the order of the looks.
+ * @property {(state: State) => Promise<string[]>} take Resolves to the file names, in the order of the looks.
  * @property {() => Promise<void>} end
  */
 
@@ -53,7 +53,7 @@ export async function openPhotographer(folder) {
           const { viewport, colorScheme } = LOOKS[look];
           await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme });
-          if (whole) await growScreen(page, viewport);
+          if (whole) await growViewport(page, viewport);
           if (about !== undefined)
             await page.evaluate(`document.querySelector('${about}').scrollIntoView({ block: 'center' })`);
           const file = `${name}-${look}.png`;
@@ -75,11 +75,11 @@ export async function openPhotographer(folder) {
 }
 
 /**
- * Makes the screen as high as the page. Otherwise elements at the screen's edge would appear in the middle of the picture.
+ * Makes the viewport as high as the page. Otherwise elements at its edge would appear in the middle of the picture.
  * @param {import('playwright-core').Page} page
  * @param {{ width: number, height: number }} viewport
  */
-async function growScreen(page, { width, height }) {
+async function growViewport(page, { width, height }) {
   const whole = Number(await page.evaluate('document.documentElement.scrollHeight'));
   await page.setViewportSize({ width, height: Math.max(whole, height) });
 }

@@ -22,7 +22,7 @@ export async function approachIdleEnd(page) {
 }
 
 /**
- * Begins more sign-ins than an address may. No later state can sign in.
+ * Starts sign-ins until the limit of the client address is reached. No later state can sign in.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -65,7 +65,7 @@ export async function endSession(page) {
 }
 
 /**
- * Signs in to another session, so that the session of the other pictures stays.
+ * Uses another session, so that the session of the other pictures remains.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -110,7 +110,7 @@ export async function goOffline(page) {
 /**
  * Sets the responses of GET /auth/session from now on.
  * @param {Page} page
- * @param {string} expiresAt ISO 8601; the page identifies its session by it.
+ * @param {string} expiresAt ISO 8601; the page identifies its session by this value.
  * @param {number} idleMs The time until an unused session expires.
  */
 async function setStatus(page, expiresAt, idleMs) {

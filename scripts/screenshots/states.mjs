@@ -6,17 +6,17 @@ import * as sessions from './session-actions.mjs';
 /**
  * A page or one of its states.
  * @typedef {object} State
- * @property {string} name Begins the names of its pictures.
- * @property {string} [path] On Cloakroom's origin. Without it `act` opens the page.
+ * @property {string} name Prefix of the file names of its pictures.
+ * @property {string} [path] On Cloakroom's origin. If absent, `act` opens the page.
  * @property {boolean} [signedOut]
  * @property {boolean} [javaScript] By default true.
- * @property {Readonly<Record<string, unknown>>} [fault] Of the local service, set before the page is opened.
+ * @property {Readonly<Record<string, unknown>>} [fault] The fault of the local service to set before the page is opened.
  * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
  *   Actions of a user that lead to the state.
- * @property {readonly import('./looks.mjs').LookName[]} [looks] By default all. A short-lived state has fewer.
+ * @property {readonly import('./looks.mjs').LookName[]} [looks] By default all. Short-lived states have fewer.
  * @property {string} [about] The selector of an element to scroll to.
- * @property {boolean} [whole] Whether pictures show the whole page, and not one screen.
- * @property {string} [docs] The name of its first picture in docs/images.
+ * @property {boolean} [whole] Whether the pictures show the full page instead of one screen.
+ * @property {string} [docs] The name of the first picture in docs/images.
  */
 
 const INSIDE = '/workspaces/workspace5733149';
@@ -51,14 +51,14 @@ export const STATES = [
   { name: 'loading-all', path: '/workspaces?limit=10', act: lists.loadSome },
   { name: 'all-loaded', path: '/workspaces?limit=100', act: lists.loadAll },
   {
-    name: 'export-under-way',
+    name: 'export-in-progress',
     path: '/workspaces',
     fault: SLOW_LISTS,
     act: lists.exportSlowly,
     about: EXPORTS,
   },
   { name: 'export-done', path: '/workspaces', act: lists.exportAll, about: EXPORTS },
-  { name: 'export-broke-off', path: '/workspaces', act: lists.failExport, about: EXPORTS },
+  { name: 'export-failed', path: '/workspaces', act: lists.failExport, about: EXPORTS },
 
   { name: 'inside-a-workspace', path: INSIDE, act: lists.openDetails, docs: 'workspace' },
   { name: 'about-a-workspace', path: `${INSIDE}?back=page%3D3`, act: lists.openAbout },
@@ -83,8 +83,8 @@ export const STATES = [
   { name: 'try-again-now', path: '/workspaces?page=2', act: lists.waitToTryAgain },
   { name: 'slow-page', path: '/workspaces', act: lists.followSlowly },
 
-  { name: 'session-about-to-end', path: '/workspaces', act: sessions.approachIdleEnd },
-  { name: 'session-at-its-longest', path: '/workspaces', act: sessions.approachExpiry },
+  { name: 'session-about-to-idle-out', path: '/workspaces', act: sessions.approachIdleEnd },
+  { name: 'session-about-to-expire', path: '/workspaces', act: sessions.approachExpiry },
   {
     name: 'still-signed-in',
     path: '/workspaces',
@@ -122,12 +122,12 @@ export const STATES = [
   },
   { name: 'console-history', path: '/console', act: consoles.fillFromHistory, whole: true },
   { name: 'console-copied', path: '/console', act: consoles.copyAsFetch, whole: true },
-  { name: 'console-under-way', path: '/console', fault: SLOW_LISTS, act: consoles.beginToSend },
+  { name: 'console-request-in-progress', path: '/console', fault: SLOW_LISTS, act: consoles.beginToSend },
   { name: 'console-without-javascript', path: '/console', javaScript: false, whole: true },
   { name: 'guide', path: '/console/guide', whole: true },
 
   { name: 'faults-of-the-local-service', signedOut: true, act: lists.setFaultByHand, docs: 'faults' },
 
-  // It comes last, because no later state could sign in.
+  // Must be last, because no later state could sign in.
   { name: 'too-many-sign-ins', signedOut: true, act: sessions.signInTooOften },
 ];

@@ -30,7 +30,7 @@ test('a failed build keeps the previous output, and the next run tries again', a
     expect(await project.run('build.mjs')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/TS2322[^]*The build failed: see above\.\n$/),
+      stderr: expect.stringMatching(/TS2322[^]*The build failed\. See the errors above\.\n$/),
     });
   }
   expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('console.log(1)');

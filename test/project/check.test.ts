@@ -143,7 +143,7 @@ test.each([
   ['a failed test', jest(10, 2), 22, 4, ''],
   ['a suite that does not run', jest(10, 0, { notRun: 1 }), 22, 2, ''],
   ['tests that do not start', 'process.exit(1)', 0, 2, ''],
-  ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests kept no log line'],
+  ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests left no log line'],
 ])('%s fails the check', async (_what, tests, passed, failed, message) => {
   const { outcome, stderr } = await check({ 'jest/bin/jest.js': tests });
   expect(outcome).toEqual([1, FAILED_TESTS, `tests: ${passed} passed, ${failed} failed`]);

@@ -59,7 +59,7 @@ test.each([
     'npm start installs the development packages if a production install has no build',
     'start.mjs',
     PRODUCTION_INSTALL,
-    `There is no dist and no compiler: installing the packages for development, too.\n${INSTALLS}`,
+    `dist and the compiler are missing. Installing the development packages too.\n${INSTALLS}`,
   ],
   [
     'npm start reinstalls packages whose version has changed',
@@ -75,7 +75,7 @@ test.each([
     'npm start refuses a copy with neither src nor dist',
     'start.mjs',
     {},
-    'There is neither src nor dist: nothing to run.\n',
+    'There is nothing to run: src and dist are both missing.\n',
   ],
   [
     'npm run service reports a missing program with the command to install it',
@@ -87,7 +87,7 @@ test.each([
     'npm run test:containers reports its requirements if Docker is missing',
     'test-containers.mjs',
     {},
-    'docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.\n',
+    'docker is missing. These tests need Docker 20.10 and Compose 2.20 or newer.\n',
   ],
 ] satisfies [string, string, Record<string, string>, string][])(
   '%s',

@@ -40,7 +40,7 @@ test('a Node version without a lock file is refused with a list of the available
   expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Which Node? There are 22, 24.\n',
+    stderr: 'Name a major version of Node: 22, 24.\n',
   });
 });
 
@@ -49,7 +49,7 @@ test('a Node version that npm lacks for this platform is refused with a workarou
   expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^npm brought no Node 22 for \S+ on \S+: put your own first on the PATH/),
+    stderr: expect.stringMatching(/^npm has no Node 22 for \S+ on \S+\. Put your own first on the PATH/),
   });
 });
 
