@@ -6,7 +6,7 @@ import { Browser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { useTestApp } from '../support/fixtures.ts';
 
-/** Occurs in every hostile value and nowhere else. */
+/** A marker that appears in every hostile value and nowhere else. */
 const MARK = 'hst7q';
 const MARKUP = `"><script>${MARK}</script>`;
 const INSIDE = '/workspaces/workspace5733149';
@@ -21,24 +21,24 @@ const HEADERS = {
 const VALUES: Readonly<Record<string, string>> = {
   markup: encodeURIComponent(MARKUP),
   'unencoded markup': MARKUP,
-  'the end of an attribute': `'%20onmouseover='${MARK}'%20x='`,
-  'a URL that runs a script': `javascript:${MARK}//`,
-  'another site': `//${MARK}.example/`,
-  'another site, disguised': `/%5C${MARK}.example/`,
+  'an attribute injection': `'%20onmouseover='${MARK}'%20x='`,
+  'a script URL': `javascript:${MARK}//`,
+  'a URL on another site': `//${MARK}.example/`,
+  'a disguised URL on another site': `/%5C${MARK}.example/`,
   'a path to a parent folder': `../../${MARK}`,
-  'the end of a header': `x%0D%0Aset-cookie:%20${MARK}=1`,
+  'a header injection': `x%0D%0Aset-cookie:%20${MARK}=1`,
   'control characters': `%00%01%1B${MARK}%7F`,
   'a lone surrogate': `%ED%A0%80${MARK}`,
   'an incomplete encoding': `${MARK}%E0%A4%A`,
   'a stray percent sign': `${MARK}%`,
   'ten thousand characters': MARK.repeat(2_000),
-  'an infinite number': `1e400${MARK}`,
+  'a number too large to represent': `1e400${MARK}`,
 };
 const NAMES = ['limit', 'page', 'find', 'from', 'back', 'next', 'return_to', 'state', 'code', 'error'];
 const QUERIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(VALUES).flatMap(([name, value]) =>
-      // A head has room for only one value of ten thousand characters.
+      // Only one value of ten thousand characters fits into a request head.
       value.length < 1_000
         ? [[name, NAMES.map((each) => `${each}=${value}`).join('&')]]
         : ['find', 'back', 'return_to'].map((each) => [`${name} in ${each}`, `${each}=${value}`]),
@@ -72,14 +72,14 @@ interface Response {
   readonly body: string;
 }
 
-/** Sends a target byte for byte. */
+/** Sends a GET request for this target, byte for byte. */
 async function send(path: string, headers: Readonly<Record<string, string>> = { cookie }): Promise<Response> {
   const sent = request(testApp.origin, { path, headers: { accept: 'text/html', ...headers } }).end();
   const [res] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: res.statusCode ?? 0, headers: res.headers, body: await text(res) };
 }
 
-/** Finds hostile values in headers or markup, missing security headers, and a 5xx. */
+/** Lists the faults in a response: hostile headers or markup, missing security headers, off-site redirects and 5xx statuses. */
 function faultsOf({ status, headers, body }: Response): string[] {
   const { location = '', ...others } = headers;
   const isOurs =
@@ -90,7 +90,7 @@ function faultsOf({ status, headers, body }: Response): string[] {
       .filter(([name, value]) => headers[name] !== value)
       .map(([name]) => `${name}: ${String(headers[name])}`),
     ...(String(headers['content-security-policy']).startsWith("default-src 'none';") ? [] : ['no policy']),
-    ...(/^[\da-f-]{36}$/.test(String(headers['x-request-id'])) ? [] : ['no request id of ours']),
+    ...(/^[\da-f-]{36}$/.test(String(headers['x-request-id'])) ? [] : ['no generated request id']),
     ...(isOurs ? [] : [`redirects to ${location}`]),
     ...(JSON.stringify(others).includes(MARK) ? [`in headers: ${JSON.stringify(others)}`] : []),
     ...(/<script>hst7q|["'] *onmouseover=|(?:href|src|action)=["']?(?:javascript:|\/[/\\])/i.test(body)
@@ -102,15 +102,18 @@ function faultsOf({ status, headers, body }: Response): string[] {
 const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
 describe.each(ROUTES)('a hostile query to %s', (route) => {
-  test.each(Object.entries(QUERIES))('appears in no page and no log line: %s', async (_name, query) => {
-    for (const headers of [{ cookie }, {}])
-      expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);
-    await eventually(async () => testApp.logged.length > 0); // the log line follows the response
-    expect(marked()).toEqual([]);
-  });
+  test.each(Object.entries(QUERIES))(
+    'never appears as markup, in a header or in the log: %s',
+    async (_name, query) => {
+      for (const headers of [{ cookie }, {}])
+        expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);
+      await eventually(async () => testApp.logged.length > 0); // the log line follows the response
+      expect(marked()).toEqual([]);
+    },
+  );
 });
 
-test('the page shows a search term as text', async () => {
+test('the page shows a search term as plain text', async () => {
   const { body } = await send(`/workspaces?find=${encodeURIComponent(MARKUP)}`);
   expect(body).toContain(`value="&quot;&gt;&lt;script&gt;${MARK}&lt;/script&gt;"`);
 });
@@ -126,7 +129,7 @@ test.each([
     `/auth/${value}`,
   ]),
   ...['/__proto__', '/workspaces/__proto__/constructor', '/assets/..%2f..%2fpackage.json', '/%2e%2e/%2e%2e/'],
-])('no response repeats the path %s as markup', async (path) => {
+])('responses never contain the path %s as markup', async (path) => {
   for (const headers of [{ cookie }, {}]) {
     const response = await send(path, headers);
     expect(faultsOf(response)).toEqual([]);
@@ -150,7 +153,7 @@ test.each([
   ['cookie', `cloakroom="${MARKUP}"; cloakroom=s%3A${MARK}.${MARK}; __proto__=${MARK}; =; ;;`],
   ['range', `bytes=${MARK}-`],
   ['if-none-match', MARKUP],
-])('no response and no log line repeats the header %s: %s', async (name, value) => {
+])('responses and log lines never contain the header %s: %s', async (name, value) => {
   for (const target of ['/', '/workspaces', '/nowhere', '/auth/session', '/assets/cloakroom.css']) {
     const response = await send(target, { cookie, [name]: value });
     expect(faultsOf(response)).toEqual([]);
@@ -159,7 +162,7 @@ test.each([
   expect(marked()).toEqual([]);
 });
 
-test('the response to a malformed Host does not repeat it', async () => {
+test('the response to a malformed Host does not contain its value', async () => {
   const response = await send('/', { cookie, host: `a${MARKUP}` });
   expect(response.status).toBe(400);
   expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
@@ -187,7 +190,7 @@ describe('a hostile authorization response', () => {
     ['error_uri', `error=server_error&error_uri=${encodeURIComponent(`javascript:${MARK}`)}`],
     ['code', `code=${encodeURIComponent(MARKUP)}`],
     ['iss', `code=x&iss=${encodeURIComponent(MARKUP)}`],
-  ])('shows its %s neither on the page nor in the log', async (_name, query) => {
+  ])('does not get its %s onto the page or into the log', async (_name, query) => {
     const { status, ...response } = await openCallback(query);
     expect(status).toBe(502);
     expect(faultsOf({ status: 0, ...response })).toEqual([]);
@@ -195,7 +198,7 @@ describe('a hostile authorization response', () => {
     expect(marked()).toEqual([]);
   });
 
-  test('with access_denied gets a page whose link back is escaped', async () => {
+  test('with access_denied results in a page with an escaped retry link', async () => {
     const response = await openCallback('error=access_denied', `/workspaces?find=${MARKUP}`);
     expect(response.status).toBe(403);
     expect(faultsOf(response)).toEqual([]);

@@ -17,7 +17,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-test('a late second response reaches no other request while another connection is free', async () => {
+test('a late second response never reaches another request while another connection is free', async () => {
   const sessions = await Promise.all(Array.from({ length: 4 }, async () => testApp.createSession()));
   let tamper: (() => unknown) | null = null;
   service.answer = ({ start }, socket) => {
@@ -30,15 +30,15 @@ test('a late second response reaches no other request while another connection i
     void delay(20).then(() => socket.write(ok('for next')));
     return null;
   };
-  // A connection rests for 100 ms by this clock (connection-pool.ts). Stop it, because a busy machine may take longer than that
-  // to send the other requests.
+  // The pool leaves a connection unused for 100 ms after a response, measured by this clock (connection-pool.ts). Stop the clock,
+  // because a busy machine may take longer to send the other requests.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect(await responseTo('first', sessions[0]?.cookie ?? '')).toMatch(/for first$/);
   const others = await Promise.all(sessions.map(async ({ cookie }) => responseTo('next', cookie)));
   expect(others.map((response) => response.slice(-8))).toEqual(sessions.map(() => 'for next'));
 });
 
-test('requests reuse connections and open at most SERVICE_CONNECTIONS', async () => {
+test('requests reuse connections and never open more than SERVICE_CONNECTIONS', async () => {
   service.answer = (_request, socket) => {
     void delay(5).then(() => socket.write(ok('any')));
     return null;

@@ -14,7 +14,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Makes the service echo the token of each request, and the token endpoint name tokens after refresh tokens. */
+/** Makes the service echo the access token of each request. The token endpoint names new tokens after their refresh tokens. */
 function echoTokens(refuses: (token: string) => boolean = () => false): void {
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/oauth2/token') === true)
@@ -33,7 +33,7 @@ function echoTokens(refuses: (token: string) => boolean = () => false): void {
 const USERS = Array.from({ length: 20 }, (_, at) => `user-${at}`);
 const OWN_TOKENS = USERS.map((name) => `Bearer new-${name}`);
 
-/** Sends one request for each user, all at once. Returns the responses. */
+/** Sends one request per user, all at the same time. Returns the response bodies. */
 async function requestAtOnce(grant: { readonly expiresAt?: number }): Promise<string[]> {
   const requests = USERS.map(async (name) => {
     const tokens = { accessToken: `old-${name}`, refreshToken: name };
@@ -68,7 +68,7 @@ test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: session cookies are forwarded', async () =
   expect(testApp.serviceRequests[0]?.headers.cookie).toBeUndefined();
 });
 
-test('CVE-2026-34454 oauth2-proxy: sign-out leaves the cookie', async () => {
+test('CVE-2026-34454 oauth2-proxy: sign-out does not clear the cookie', async () => {
   const { cookie } = await testApp.createSession();
   const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
@@ -99,7 +99,7 @@ test('CVE-2025-48947 nextjs-auth0: a cacheable page sets the session cookie', as
   }
 });
 
-test('CVE-2025-67490 nextjs-auth0: concurrent users get one token', async () => {
+test('CVE-2025-67490 nextjs-auth0: concurrent users get the same token', async () => {
   echoTokens();
   expect(await requestAtOnce({ expiresAt: 0 })).toEqual(OWN_TOKENS);
   expect(tokenRequests(testApp)).toHaveLength(20);
@@ -111,13 +111,13 @@ test('CVE-2026-40155 nextjs-auth0: a retry uses another user’s token', async (
   expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
-test('CVE-2024-24814 mod_auth_openidc: a cookie sets its chunk count', async () => {
+test('CVE-2024-24814 mod_auth_openidc: a forged cookie sets the chunk count', async () => {
   const { name } = testApp.services.cookie;
   const cookies = [`${name}_chunks=99999999`, `${name}=99999999`, `${name}.0=x`, `${name}=s:`].join('; ');
   expect(await send(testApp, { cookie: cookies })).toMatch(/^HTTP\/1\.1 401 [^]*"sign_in_required"/);
 });
 
-test('CVE-2025-31492 mod_auth_openidc: protected content follows the sign-in redirect', async () => {
+test('CVE-2025-31492 mod_auth_openidc: protected content is sent with the sign-in redirect', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('protected'));
   const requests: [method: string, target: string][] = [
     ['GET', '/workspaces'],

@@ -6,7 +6,7 @@ import { send, statusesOf } from './request-text.ts';
 
 const testApp = useTestApp();
 
-/** Signs in with a percent-encoded `return_to`. Returns the `Location` of the callback’s redirect. */
+/** Signs in with a percent-encoded `return_to`. Returns the `Location` header of the callback response. */
 async function locationAfterSignIn(returnTo: string): Promise<string | null> {
   const browser = new Browser();
   const signInPage = await browser.open(`${testApp.origin}/auth/login?return_to=${returnTo}`);
@@ -17,7 +17,7 @@ async function locationAfterSignIn(returnTo: string): Promise<string | null> {
   return last.get('location');
 }
 
-describe('a return_to on another site becomes the list of workspaces', () => {
+describe('an off-site return_to is replaced by /workspaces', () => {
   const cases: [flaw: string, returnTo: string][] = [
     ['CVE-2017-1000070 bitly/oauth2_proxy: open redirect (absolute URL)', 'https://hostile.test/'],
     ['CVE-2020-5233 oauth2_proxy: open redirect (scheme-relative URL)', '//hostile.test/'],

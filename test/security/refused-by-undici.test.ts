@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { useTestApp } from '../support/fixtures.ts';
 import { statusesTo, type RequestText } from './request-text.ts';
 
-// undici's Pool (7.30) loses a connection with each request that it rejects as invalid. A client could exhaust the pool if undici
+// undici's Pool (7.30) loses a connection each time it rejects an invalid request. A client could exhaust the pool if undici
 // rejected a request that Node's parser accepts.
 
 let cookie: string;
@@ -44,12 +44,12 @@ describe('undici accepts', () => {
   const heads: [what: string, method: string, fields: string[], rest: string][] = [
     ['a GET with an empty body', 'GET', ['Content-Length: 0'], ''],
     ['a Content-Length with leading zeros', 'POST', ['Content-Length: 0002'], 'ab'],
-    ['Keep-Alive', 'GET', ['Keep-Alive: timeout=5, max=9'], ''],
-    ['TE', 'GET', ['TE: trailers'], ''],
-    ['Upgrade', 'GET', ['Upgrade: h2c'], ''],
-    ['Expect', 'POST', ['Expect: 100-continue', 'Content-Length: 2'], 'ab'],
+    ['a Keep-Alive header', 'GET', ['Keep-Alive: timeout=5, max=9'], ''],
+    ['a TE header', 'GET', ['TE: trailers'], ''],
+    ['an Upgrade header', 'GET', ['Upgrade: h2c'], ''],
+    ['an Expect header', 'POST', ['Expect: 100-continue', 'Content-Length: 2'], 'ab'],
     ['a QUERY request', 'QUERY', ['Content-Length: 2'], 'ab'],
-    ['names that resemble hop-by-hop headers', 'GET', ['Keep_Alive: 1', 'Transfer.Encoding: x'], ''],
+    ['header names that resemble hop-by-hop headers', 'GET', ['Keep_Alive: 1', 'Transfer.Encoding: x'], ''],
   ];
 
   test.each(heads)('%s', async (_what, method, fields, rest) => {

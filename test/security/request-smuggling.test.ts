@@ -26,7 +26,7 @@ describe('a request with ambiguous framing closes its connection and is never fo
   const coding = (value: string) => `Transfer-Encoding: ${value}`;
   const cases: [flaw: string, fields: string[], rest: string][] = [
     [
-      'CVE-2019-15605 Node.js: a malformed Transfer-Encoding counts as chunked',
+      'CVE-2019-15605 Node.js: a malformed Transfer-Encoding is treated as chunked',
       [coding('chunked-false'), LENGTH],
       END,
     ],
@@ -91,12 +91,12 @@ test('CVE-2018-12121 Node.js: large heads exhaust memory', async () => {
 test('CVE-2024-22019 Node.js: unlimited chunk extensions exhaust CPU', async () => {
   const client = await openConnection(testApp.config.port);
   client.socket.write(post([CHUNKED], `2;${'a'.repeat(100_000)}\r\nab\r\n0\r\n\r\n`));
-  await client.over; // the server closes before it has read everything
+  await client.over; // the server closes the connection before it has read everything
   expect(statusesOf(client.text()).filter((status) => status !== 400)).toEqual([]);
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('CVE-2019-20372 nginx: a refused request’s body becomes a request', async () => {
+test('CVE-2019-20372 nginx: the body of a refused request becomes a request', async () => {
   const fields = [HIDDEN_LENGTH];
   const text = post(fields, SMUGGLED + requestText({ target: '/healthz' }));
   expect((await statusesTo(testApp, text.replace(API_PATH, '/api/elsewhere')))[0]).toBe(404);

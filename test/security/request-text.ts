@@ -6,13 +6,13 @@ export interface RequestText {
   readonly method?: string;
   readonly target?: string;
   readonly cookie?: string;
-  /** Further lines of the head, byte for byte. */
+  /** Additional header lines, byte for byte. */
   readonly fields?: readonly string[];
   /** The bytes after the head. */
   readonly rest?: string;
 }
 
-/** The bytes of a request that closes its connection, unless a field says otherwise. */
+/** Returns the text of a request. It has `Connection: close` unless `fields` contains a `Connection` header. */
 export function requestText({
   method = 'GET',
   target = API_PATH,
@@ -27,13 +27,13 @@ export function requestText({
   return `${lines.join('\r\n')}\r\n\r\n${rest}`;
 }
 
-/** Sends a request as Latin-1 over its own connection. Returns everything received. */
+/** Sends a request as Latin-1 over a new connection. Returns everything received. */
 export async function send(testApp: TestApp, request: RequestText | string): Promise<string> {
   const text = typeof request === 'string' ? request : requestText(request);
   return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
 }
 
-/** Sends a request like send(). Returns the status of each response. */
+/** Sends a request over a new connection. Returns the status of each response. */
 export async function statusesTo(testApp: TestApp, request: RequestText | string): Promise<number[]> {
   return statusesOf(await send(testApp, request));
 }

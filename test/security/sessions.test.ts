@@ -13,7 +13,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Signs in at the service. Returns the URL of the callback, which the browser has not opened yet. */
+/** Signs in at the service. Returns the callback URL without opening it. */
 async function callbackUrl(browser: Browser): Promise<URL> {
   const consent = await passSignIn(browser, await browser.open(`${testApp.origin}/auth/login`));
   return new URL((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
@@ -59,7 +59,7 @@ test('nextjs-auth0#2100 nextjs-auth0: session cookie responses are cacheable', a
   expect(done.headers.get('cache-control')).toBe('no-store');
 });
 
-test('CVE-2023-28625 mod_auth_openidc: Cookie separators crash the process', async () => {
+test('CVE-2023-28625 mod_auth_openidc: separators in a Cookie header crash the process', async () => {
   const separators = [';', '=;=', '; ;cloakroom', ',,;='];
   for (const cookie of [...separators, 'cloakroom=;', 'cloakroom=s%3A', 'cloakroom=s%3A.%'])
     expect(await statusesTo(testApp, { cookie })).toEqual([401]);
@@ -74,7 +74,7 @@ test('CVE-2026-21710 Node.js: a header named __proto__ crashes the process', asy
     expect(await statusesTo(testApp, { target, cookie: `__proto__=1; ${cookie}`, fields })).toEqual([200]);
 });
 
-/** Responds like the token endpoint, with an access token that names its refresh token. */
+/** Responds as the token endpoint, with an access token derived from the refresh token. */
 async function refresh(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const refreshToken = new URLSearchParams(await text(req)).get('refresh_token');
   res.setHeader('content-type', 'application/json');

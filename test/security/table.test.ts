@@ -5,7 +5,7 @@ const here = new URL('./', import.meta.url);
 
 const ID = String.raw`(?:CVE-\d+-\d+|GHSA-[\w-]+|[\w-]+#\d+)`;
 
-/** Returns `file: id project: what happened` for each test that is named after a vulnerability. */
+/** Returns `file: id project: description` for each test that is named after a vulnerability. */
 function tested(): string[] {
   const files = readdirSync(here).filter((name) => name.endsWith('.test.ts'));
   return files.flatMap((file) => {
@@ -15,7 +15,7 @@ function tested(): string[] {
   });
 }
 
-/** Returns the same for each entry of the document. Its section names the test file. */
+/** Returns the same for each entry in the document. The section of an entry names the test file. */
 function listed(): string[] {
   const text = readFileSync(new URL('../../docs/peer-vulnerabilities.md', here), 'utf8');
   return text.split('\n## ').flatMap((section) => {
@@ -25,11 +25,11 @@ function listed(): string[] {
   });
 }
 
-test('docs/peer-vulnerabilities.md lists exactly the vulnerabilities that have a test, in the same words', () => {
+test('docs/peer-vulnerabilities.md lists exactly the vulnerabilities that have a test, with the same wording', () => {
   expect(listed().toSorted()).toEqual(tested().toSorted());
 });
 
-test('each vulnerability has one test', () => {
+test('each vulnerability has exactly one test', () => {
   const ids = tested().map((name) => name.split(' ')[1]);
   expect(ids).toHaveLength(new Set(ids).size);
   expect(ids.length).toBeGreaterThan(40);

@@ -12,7 +12,7 @@ async function filesBelow(folder: string, ending: string) {
   );
 }
 
-test('every template escapes what it prints', async () => {
+test('every template escapes its output', async () => {
   for (const { name, text } of await filesBelow('views', '.eta')) {
     expect({ name, faults: templateFaults(name, text) }).toEqual({ name, faults: [] });
   }
@@ -28,7 +28,7 @@ test.each([
   "<% layout('layout', { title: words('a'), body: it.name }) %>",
   "<% block('a', () => it.name) %>",
   "<%~ include('./layout', it.page) %>",
-])('a template that prints without escaping is refused: %s', (template) => {
+])('unescaped output in a template is detected: %s', (template) => {
   expect(templateFaults('page.eta', template)).toEqual([expect.stringContaining('prints raw: ')]);
 });
 
@@ -50,7 +50,7 @@ test.each([
   '<link rel="stylesheet" href="https://elsewhere.test/a.css">',
   '<a href="data:text/html,x">',
   '<a href="<%= it.a %>"onclick=go()>',
-])('a template with an inline script or style, or another origin’s file, is refused: %s', (template) => {
+])('inline code or a file from another origin in a template is detected: %s', (template) => {
   expect(templateFaults('page.eta', template).join('\n')).toContain('has inline: ');
 });
 
@@ -70,7 +70,7 @@ test.each([
     'layout.eta',
     `<main><%~ it.body %></main><script type="module" src="<%= it.asset('a/b.js') %>"></script>`,
   ],
-])('a template is accepted: %s %s', (name, template) => {
+])('a safe template is accepted: %s %s', (name, template) => {
   expect(templateFaults(name, template)).toEqual([]);
 });
 
@@ -80,7 +80,7 @@ const UNESCAPED =
 /** Safe code that UNESCAPED matches. It compiles only the files in `views`. */
 const COMPILES_FILES = "eta.compile(readFileSync(filepath, 'utf8')";
 
-test('no source file disables escaping, compiles text as a template or writes markup', async () => {
+test('source files never disable escaping, compile text as a template or write markup', async () => {
   for (const { name, text } of await filesBelow('src', '.ts')) {
     const rest = name === 'http/templates.ts' ? text.replace(COMPILES_FILES, '') : text;
     expect({ name, found: UNESCAPED.exec(rest)?.[0] }).toEqual({ name, found: undefined });
@@ -95,7 +95,7 @@ const READS_PAGES = new Map([
   ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
 ]);
 
-test('no page script creates markup or code from text', async () => {
+test('page scripts never create markup or code from text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {
     const rest = text.replace(READS_PAGES.get(name) ?? '', '');
     expect({ name, found: TO_MARKUP.exec(rest)?.[0] }).toEqual({ name, found: undefined });
@@ -107,7 +107,7 @@ test.each([
   'document.write(name)',
   "setTimeout('go()', 1)",
   "row.setAttribute('onclick', name)",
-])('a page script that creates markup or code from text is refused: %s', (script) => {
+])('a page script that creates markup or code from text is detected: %s', (script) => {
   expect(script).toMatch(TO_MARKUP);
 });
 
@@ -117,16 +117,16 @@ function templateFaults(name: string, template: string): string[] {
 }
 
 const TAG = /<%[-_]?\s*([~=]?)(.*?)[-_]?%>/gs;
-/** Text outside a call. A quoted parenthesis is text. */
+/** Text outside a call, including parentheses in quotes. */
 const PLAIN = String.raw`[^()'"\x60]|'[^']*'|"[^"]*"`;
 const CALL = String.raw`\((?:${PLAIN})*\)`;
-/** A single call with nothing after it. Its arguments may be calls, whose arguments may be calls too. */
+/** A single include() with nothing after it. Its arguments may contain calls, nested up to two levels. */
 const INCLUDE = new RegExp(String.raw`^include\((?:${PLAIN}|\((?:${PLAIN}|${CALL})*\))*\)$`);
-/** Functions of Eta that print without escaping, or that replace the body of a layout. */
+/** Eta functions that print without escaping or replace the body of a layout. */
 const PAST_ESCAPING =
   /\b(?:__eta|output|capture|block)\b|\blayout\([^]*(?:\bbody\b|\.\.\.|,\s*it\s*\))|\binclude\(\s*\S*layout\b/;
 
-/** Allows unescaped output (`<%~`) only of another template and, in the layout, of the page. */
+/** Allows unescaped output (`<%~`) only for another template and, in the layout, for the page body. */
 function rawFaults(name: string, template: string): string[] {
   return [...template.matchAll(TAG)].flatMap(([, kind, code = '']) => {
     const text = code.trim();
@@ -136,10 +136,10 @@ function rawFaults(name: string, template: string): string[] {
   });
 }
 
-/** The URL of one of our own files, with its name spelled out in the template. */
+/** The URL of a Cloakroom asset, with the file name written out in the template. */
 const ASSET = /<%= it\.asset\('[\w/-]+\.\w+'\) %>/g;
 const [OWN, PRINTED] = ['\uE000', '\uE001'];
-/** The content security policy blocks most of these as well. */
+/** Patterns for inline code and foreign files. The Content-Security-Policy blocks most of these as well. */
 const INLINE = [
   /<style\b/gi,
   new RegExp(`<script\\b(?![^>]* src="${OWN}")[^>]*>`, 'gi'),
@@ -147,13 +147,13 @@ const INLINE = [
   /<(?:applet|base|embed|frame|frameset|iframe|object)\b/gi,
   /<[^>]*["'\s/](?:on\w+|style|srcdoc)\s*=/gi,
   /["'=]\s*(?:data|javascript|vbscript):/gi,
-  // A page loads only our own files.
+  // Pages may only load files from their own origin.
   new RegExp(
     String.raw`(?:<(?:image|link|use)\b[^>]*["'\s/]href|<[^>]*["'\s/](?:poster|src|srcset))\s*=(?!"(?:${OWN}"|/[^/\\${PRINTED}]))`,
     'gi',
   ),
-  /\/assets\//g, // names a file without its version
-  // In quotes, a printed value is text. Elsewhere in a tag it could become an attribute or the tag name.
+  /\/assets\//g, // an asset URL without the version
+  // A printed value is safe in quotes. Elsewhere in a tag, it could become an attribute or the tag name.
   new RegExp(`</?(?:[a-z](?:[^"'>]|"[^"]*"|'[^']*')*)?${PRINTED}`, 'gi'),
 ];
 

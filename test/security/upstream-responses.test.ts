@@ -12,7 +12,7 @@ import { startTestApp } from '../support/test-app.ts';
 import { requestText, send, statusesOf } from './request-text.ts';
 
 const service = useFixture(startRawService);
-// There is only one connection, so the next request uses the one that was attacked.
+// With a single connection, the next request has to use the attacked connection.
 const testApp = useFixture(async () =>
   startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' }),
 );
@@ -20,23 +20,23 @@ beforeEach(() => {
   service.requests.length = 0;
 });
 
-/** Sends a request in a new session. Returns the bytes of the response. */
+/** Sends a request in a new session. Returns the raw response. */
 async function responseTo(name: string, method = 'GET'): Promise<string> {
   const { cookie } = await testApp.createSession();
   return send(testApp, { method, target: `/api/public/v1/${name}`, cookie });
 }
 
-/** The last segment of a request's path. */
+/** Returns the last segment of the request path. */
 const nameOf = ({ start }: RawRequest) => /\/v1\/(\S*) /.exec(start)?.[1] ?? '';
 
 const respondByName: RawService['answer'] = (request) => ok(`for ${nameOf(request)}`);
 
-/** Makes the service respond with these bytes to the request named `a`, and to any other by its name. */
+/** Makes the service send these bytes for the request named `a`, and `for <name>` for any other request. */
 function respondToFirstWith(bytes: string | Buffer): void {
   service.answer = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
 }
 
-describe('an unexpected second response reaches no client', () => {
+describe('an unexpected second response never reaches a client', () => {
   test('CVE-2026-6733 undici: an idle connection accepts a response', async () => {
     let tampered = Promise.resolve<unknown>(undefined);
     service.answer = (request, socket) => {
@@ -47,7 +47,7 @@ describe('an unexpected second response reaches no client', () => {
       return respondByName(request, socket);
     };
     expect(await responseTo('a')).toMatch(/for a$/);
-    await tampered; // the gateway closes the connection at once, not at the next request
+    await tampered; // the gateway closes the connection immediately, not at the next request
     expect(await responseTo('b')).toMatch(/for b$/);
     expect(new Set(service.requests.map(({ connection }) => connection)).size).toBe(2);
   });
@@ -62,7 +62,7 @@ describe('an unexpected second response reaches no client', () => {
     const first = responseTo('a');
     const respond = await received.promise;
     const others = [responseTo('b'), responseTo('c')];
-    await delay(50); // until both wait for the connection, which nothing shows from outside
+    await delay(50); // time for both to start waiting for the connection, which can't be observed from outside
     respond();
     expect(await first).toMatch(/for a$/);
     expect((await Promise.all(others)).map((text) => text.slice(-5))).toEqual(['for b', 'for c']);
@@ -75,11 +75,11 @@ describe('an unexpected second response reaches no client', () => {
   });
 });
 
-describe('an ambiguous response yields service_unreachable and closes its connection', () => {
+describe('an ambiguous response results in service_unreachable and a closed connection', () => {
   const LENGTH = 'Content-Length: 5';
   const cases: [flaw: string, fields: string[], body?: string][] = [
     [
-      'CVE-2019-20445 Netty: Content-Length beside Transfer-Encoding is accepted',
+      'CVE-2019-20445 Netty: Content-Length with Transfer-Encoding is accepted',
       [LENGTH, CHUNKED],
       '5\r\nhello\r\n0\r\n\r\n',
     ],
@@ -105,7 +105,7 @@ describe('an ambiguous response yields service_unreachable and closes its connec
 test('undici#5360 undici: a disconnect during a paused response crashes the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.answer = (request, socket) => {
-    // The gateway holds back the 401 until the token endpoint responds. By then the connection has ended.
+    // The gateway holds back the 401 until the token endpoint responds. By then, the service has closed the connection.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);
