@@ -4,15 +4,17 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const ADVICE = {
-  sign_in_required: 'Send the user to loginUrl with ?return_to= and a path of this site.',
-  session_expired: 'The session has ended. Send the user to loginUrl, as for sign_in_required.',
+  sign_in_required:
+    'No valid session cookie was sent. Send the user to loginUrl with ?return_to= and a path of this site.',
+  session_expired:
+    'The session ended: unused too long, too old, or revoked by the service. Send the user to loginUrl.',
   cross_site_request: 'Send the request from a page of this origin. Outside a browser, add X-Requested-With.',
   path_not_allowed:
-    'Use a path under API_PATHS (default /api/public/v1/), except its authorization endpoints.',
+    'Use a path under API_PATHS (default /api/public/v1/). The OAuth endpoints there are blocked.',
   method_not_allowed: 'Use another method. TRACE is refused.',
   bad_request_target:
     'Correct the URL: no dot segments, empty segments, control characters or malformed encoding.',
-  bad_request: 'Send valid, unambiguous HTTP/1.1. Browsers always do.',
+  bad_request: 'Send valid, unambiguous HTTP/1.1.',
   http_version_not_supported: 'Use HTTP/1.1.',
   expectation_failed: 'Leave out Expect, or send 100-continue.',
   too_many_headers: 'Send at most 100 header fields.',
@@ -22,6 +24,6 @@ export const ADVICE = {
   too_busy: 'Wait Retry-After seconds, and send fewer requests at once.',
   token_endpoint_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   session_store_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
-  draining: 'Wait Retry-After seconds. Another process will respond.',
-  internal_error: 'Try again in a moment. If it happens again, give the request id to your operator.',
+  draining: 'Wait Retry-After seconds. This process is shutting down; another will respond.',
+  internal_error: 'Try again. If it happens again, give the request id to your operator.',
 };

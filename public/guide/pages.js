@@ -7,8 +7,7 @@ import { ApiError, fetchApi } from './fetch-api.js';
 const MAX_TRIES = 5;
 
 /**
- * Yields every item of a list. Requests each page when you reach it:
- * `for await (const workspace of pages('/api/public/v1/workspaces', { limit: 50 }))`.
+ * Yields every item of a list. Requests each page when you reach it.
  * @param {string} path
  * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` aborts requests and pauses.
  */
