@@ -22,7 +22,7 @@ export const LONG_TESTS = [
   'test/processes/faults/redis-freezes.test.ts',
   'test/processes/faults/token-endpoint-outage.test.ts',
   // Hundreds of users, and processes that are replaced or stopped under load. interleavings.test.ts is in npm test.
-  'test/processes/faults/no-mixing.test.ts',
+  'test/processes/faults/response-isolation.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
   // Thousands of random requests to the local service. A test for each row of its interface is in npm test.

@@ -5,7 +5,7 @@ import { cloakroomMetrics } from '../project/deploy/known-metrics.ts';
 import { API_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { startMetricsApp } from '../support/metrics-app.ts';
-import { fc, times } from '../support/properties.ts';
+import { fc, scaled } from '../support/properties.ts';
 import { sendRaw } from '../support/raw-client.ts';
 import { startSignIn, startTestApp } from '../support/test-app.ts';
 
@@ -65,7 +65,7 @@ test('no path, method, query or header from a client becomes a label value or ad
       const headers = { traceparent, ...(one.own && { cookie, 'x-requested-with': 'test' }) };
       await send(one.method, `${one.path}?${one.query}`, headers);
     }),
-    { numRuns: times(150) },
+    { numRuns: scaled(150) },
   );
   expect(await unknownValues()).toEqual([]);
   expect(await allSeries()).toEqual(before);

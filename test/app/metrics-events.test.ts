@@ -250,7 +250,7 @@ describe('a refresh', () => {
 
 test('a session past its maximum age is counted once, however many requests use it', async () => {
   const { cookie } = await metrics.testApp.createSession();
-  metrics.testApp.advance(43_300_000);
+  metrics.testApp.advanceClock(43_300_000);
   await Promise.all([request(cookie), request(cookie), request(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
 });

@@ -15,7 +15,7 @@ async function openConsole(prepare: (context: BrowserContext) => Promise<unknown
 
 test('all assets of a page, including imported modules, have the same version', async () => {
   const requested: string[] = [];
-  const { complaints } = await openConsole(async (context) => {
+  const { browserErrors } = await openConsole(async (context) => {
     context.on('request', (request) => {
       const { pathname } = new URL(request.url());
       if (pathname.startsWith('/assets')) requested.push(pathname);
@@ -24,7 +24,7 @@ test('all assets of a page, including imported modules, have the same version', 
   expect(requested.length).toBeGreaterThan(20);
   expect(new Set(requested.map(versionOf)).size).toBe(1);
   expect(versionOf(requested[0] ?? '')).toBeDefined();
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
 test('a page from a process with another version works with the assets of this process', async () => {
@@ -35,9 +35,9 @@ test('a page from a process with another version works with the assets of this p
       await route.fulfill({ response, body });
     }),
   );
-  const { page, complaints } = watched;
+  const { page, browserErrors } = watched;
   expect(await page.content()).toContain(`/assets/${OTHER_VERSION}/console/console.js`);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByRole('heading', { name: 'Response' }).waitFor();
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });

@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
-import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
-import { pageFaults, sidewaysFaults } from '../support/e2e/page-checks.ts';
-import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
-import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
+import { returnToTab, sessionControls, stopClock } from '../support/e2e/session-controls.ts';
+import { pageViolations, horizontalOverflow } from '../support/e2e/page-checks.ts';
+import { signInCookies, startE2e } from '../support/e2e/start-e2e.ts';
+import { LOOKS, signInAtService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
 import { sendJson } from '../support/test-app.ts';
 
-const e2e = startE2e({}, { inOnePage: true });
+const e2e = startE2e({}, { sharePage: true });
 
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
 /** Returns a list that collects the URLs that the page requests from now on. */
@@ -25,9 +25,9 @@ const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 test.each(LOOKS)(
   'the user can page through the list, find a workspace, open it and come back: %j',
   async (look) => {
-    const { page, complaints } = await e2e.openSignedIn('/workspaces', look);
+    const { page, browserErrors } = await e2e.openSignedIn('/workspaces', look);
     expect(await names(page)).toHaveLength(25);
-    expect(await sidewaysFaults(page)).toEqual([]);
+    expect(await horizontalOverflow(page)).toEqual([]);
 
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
@@ -37,7 +37,7 @@ test.each(LOOKS)(
     await page.getByRole('link', { name: wanted, exact: true }).click();
     await page.waitForURL(/\/workspaces\/workspace\d+\?back=/);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
-    expect(await sidewaysFaults(page)).toEqual([]);
+    expect(await horizontalOverflow(page)).toEqual([]);
     await page.getByRole('link', { name: 'Murals', exact: true }).click();
     await page.waitForURL(/\/murals\?back=/);
     expect(await page.getByRole('link', { name: 'Murals', exact: true }).getAttribute('aria-current')).toBe(
@@ -51,14 +51,14 @@ test.each(LOOKS)(
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
     expect(await page.getByText(/of 137 workspaces match(?:es)? “/).count()).toBe(1);
-    expect(await sidewaysFaults(page)).toEqual([]);
+    expect(await horizontalOverflow(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
     await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=25&page=2`);
 
     await page.goBack();
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
-    expect(complaints).toEqual([]);
+    expect(browserErrors).toEqual([]);
   },
 );
 
@@ -76,7 +76,7 @@ test('typing filters the items on the page, and clearing the field shows them al
   expect(await shownItems(page).count()).toBe(0);
   await field.fill('');
   expect(await shownItems(page).count()).toBe(25);
-  expect(await pageFaults(watched)).toEqual([]);
+  expect(await pageViolations(watched)).toEqual([]);
 });
 
 test('the number of matches is announced once the user stops typing, not after each letter', async () => {
@@ -107,7 +107,7 @@ test('a page keeps its filter when the user comes back to it, but not in another
   await page.goBack();
   expect(await field.inputValue()).toBe(second);
   expect(await shownItems(page).count()).toBe(matching);
-  await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
+  await context.addCookies(await signInCookies(e2e.testApp));
   await page.reload();
   expect(await field.inputValue()).toBe('');
   expect(await shownItems(page).count()).toBe(25);
@@ -124,16 +124,16 @@ test('after a search, clearing the field shows how to list all items again', asy
 });
 
 test('loading all pages stops when the session ends', async () => {
-  const { page, complaints } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
+  const { page, browserErrors } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   const responses: ServerResponse[] = [];
   e2e.respondTo(LISTS, (res) => responses.push(res));
   await loadAll(page);
   await eventually(async () => responses.length === 1);
   await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
-  await comeBackTo(page);
+  await returnToTab(page);
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   await eventually(async () => responses[0]?.destroyed === true);
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
 test('the user can load all remaining pages and filter their items', async () => {
@@ -150,8 +150,8 @@ test('the user can load all remaining pages and filter their items', async () =>
   const last = (await names(page)).at(-1) ?? '';
   await page.getByLabel('Find a workspace').fill(last);
   await page.getByText(/of 112 workspaces/).waitFor();
-  expect(await pageFaults(watched)).toEqual([]);
-  expect(watched.complaints).toEqual([]);
+  expect(await pageViolations(watched)).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 test('the user can stop loading and continue it later', async () => {
@@ -237,10 +237,10 @@ test('if the list becomes shorter during loading, the user is told that it has c
 
 test('loading after the session has ended leads to sign-in and back to the list', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
-  await (await sessionOf(context, e2e.testApp)).end();
+  await (await sessionControls(context, e2e.testApp)).end();
   await loadAll(page);
   await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=50&page=1`);
   expect(await shownItems(page).count()).toBe(50);
 });

@@ -2,14 +2,14 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import { press, send, startConsole } from '../support/e2e/console-page.ts';
-import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
+import { returnToTab, sessionControls } from '../support/e2e/session-controls.ts';
 
 const at = startConsole();
 
 let page: Page;
-let complaints: string[];
+let browserErrors: string[];
 beforeEach(async () => {
-  ({ page, complaints } = await at.open());
+  ({ page, browserErrors } = await at.open());
 });
 
 const stored = async () => page.evaluate('JSON.stringify({ ...sessionStorage })');
@@ -41,7 +41,7 @@ test('the form still holds the draft when the user comes back from the guide', a
   expect(await page.locator('[data-preview]').innerText()).toBe(`${API_PATH}?a=b`);
   for (const [label, value] of Object.entries(values)) expect(await field(label).inputValue()).toBe(value);
   expect(await page.getByLabel('Content type').inputValue()).toBe('text/plain');
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
 test('a draft remembers that the user removed a parameter', async () => {
@@ -62,8 +62,8 @@ test.each([
   [
     'the session ends',
     async () => {
-      await (await sessionOf(page.context(), at.e2e.testApp)).end();
-      await comeBackTo(page);
+      await (await sessionControls(page.context(), at.e2e.testApp)).end();
+      await returnToTab(page);
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     },
   ],

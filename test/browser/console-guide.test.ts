@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { API_PATH, WORKSPACES_PATH } from '../support/constants.ts';
 import { press, startConsole } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/page-checks.ts';
-import { passService } from '../support/e2e/watched-page.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
+import { signInAtService } from '../support/e2e/watched-page.ts';
 
 const at = startConsole();
 
@@ -19,8 +19,8 @@ test('each code listing is a named region, and its button copies the code unchan
     );
   }
   expect(await page.getByRole('button', { name: /^Copy/ }).count()).toBe(5);
-  expect(await pageFaults(watched)).toEqual([]);
-  expect(watched.complaints).toEqual([]);
+  expect(await pageViolations(watched)).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 test('if the browser refuses to copy a listing, the page selects it for the user', async () => {
@@ -142,6 +142,6 @@ test('the end of the session leads to sign-in and back, but a 401 from the servi
 
   await context.clearCookies({ name: 'cloakroom' });
   await Promise.all([page.waitForURL(/authorization\/oauth2/), page.evaluate(request).catch(() => {})]);
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${at.e2e.testApp.origin}/console/guide#vite`);
 });

@@ -7,7 +7,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import {
-  AT_API_PATH,
+  STARTS_WITH_API_PATH,
   bodyOf,
   isFocused,
   outcomeOf,
@@ -15,8 +15,8 @@ import {
   send,
   startConsole,
 } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/page-checks.ts';
-import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
+import { returnToTab, sessionControls } from '../support/e2e/session-controls.ts';
 import type { WatchedPage } from '../support/e2e/watched-page.ts';
 
 const at = startConsole();
@@ -40,7 +40,7 @@ const clipboard = async () => String(await page.evaluate('navigator.clipboard.re
 /** Sends a request whose response does not end. `closed` resolves once the service sees its connection close. */
 async function sendWithoutEnd() {
   const { promise: closed, resolve: close } = createDeferred<void>();
-  at.e2e.respondTo(AT_API_PATH, (res) => {
+  at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
     res.on('close', () => close());
     res.writeHead(200, { 'content-type': 'text/plain' }).write('the beginning');
   });
@@ -57,7 +57,7 @@ describe('a request', () => {
       received = { method: req.method, url: req.url, headers: req.headers, body: await text(req) };
       res.writeHead(201, { 'content-type': 'application/json' }).end('{"made":true}');
     };
-    at.e2e.respondTo(AT_API_PATH, (res, req) => void receive(res, req));
+    at.e2e.respondTo(STARTS_WITH_API_PATH, (res, req) => void receive(res, req));
     await chooseMethod('Other…');
     await page.getByLabel('Other method').fill('PROPPATCH');
     // The query of a pasted URL replaces the parameter rows.
@@ -77,7 +77,7 @@ describe('a request', () => {
       body: '{"é":1}',
       headers: { 'x-thing': 'one', 'content-type': 'application/json' },
     });
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('with invalid fields is not sent, and the fields are marked', async () => {
@@ -98,7 +98,7 @@ describe('a request', () => {
     expect(await path.getAttribute('aria-invalid')).toBe('true');
     expect(await page.locator('#path-fault').innerText()).toMatch(/would go to \/auth\/logout/);
     expect(await page.getByText('The gateway adds the access token').isVisible()).toBe(true);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
     expect(urls).toEqual([]);
     expect(await storedHistory()).toBeNull();
   });
@@ -154,13 +154,13 @@ describe('a request', () => {
   test('is aborted when the session ends, and is not stored', async () => {
     await chooseMethod('POST');
     const { closed } = await sendWithoutEnd();
-    await (await sessionOf(context, at.e2e.testApp)).end();
-    await comeBackTo(page);
+    await (await sessionControls(context, at.e2e.testApp)).end();
+    await returnToTab(page);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await closed;
     expect(await page.content()).not.toContain('the beginning');
     expect(await storedHistory()).toBeNull();
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 });
 
@@ -203,7 +203,7 @@ describe('copying a request', () => {
       await change();
       await confirmation.waitFor({ state: 'detached' });
     }
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('selects the text for the user if the browser refuses access to the clipboard', async () => {
@@ -214,7 +214,7 @@ describe('copying a request', () => {
     expect(
       await field.evaluate((element) => (element as unknown as { selectionEnd: number }).selectionEnd),
     ).toBe((await field.inputValue()).length);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
   });
 });
 
@@ -263,13 +263,13 @@ describe('the history', () => {
     const cursor = await page.getByLabel('Value of the parameter next').inputValue();
     expect(cursor.length).toBeGreaterThan(16);
     expect(at.e2e.testApp.serviceRequests).toHaveLength(requests);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
     await press(page, 'Send');
     await page.getByText('Request loaded').waitFor({ state: 'detached' });
   });
 
   test('shows that no response was seen if the user left the page before it arrived', async () => {
-    at.e2e.respondTo(AT_API_PATH, () => {});
+    at.e2e.respondTo(STARTS_WITH_API_PATH, () => {});
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     const outcome = page.locator('.history__outcome');

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import {
-  AT_API_PATH,
+  STARTS_WITH_API_PATH,
   bodyOf,
   isFocused,
   outcomeOf,
@@ -13,8 +13,8 @@ import {
   send,
   startConsole,
 } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/page-checks.ts';
-import { passService, type WatchedPage } from '../support/e2e/watched-page.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
+import { signInAtService, type WatchedPage } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
 
 const at = startConsole();
@@ -58,38 +58,38 @@ describe('a response', () => {
   });
 
   test('is shown with a note if the gateway refreshed the token or repeated the request', async () => {
-    at.e2e.testApp.advance(901_000);
+    at.e2e.testApp.advanceClock(901_000);
     await send(page);
     expect(await sentencesOf(page)).toMatch(/had expired, so the gateway refreshed it/);
-    at.e2e.testApp.advance(60_000); // a younger token is not refreshed after a 401
+    at.e2e.testApp.advanceClock(60_000); // a younger token is not refreshed after a 401
     at.e2e.respondTo(new RegExp(`^${LIST}`), (res) => {
       res.writeHead(401).end();
       at.e2e.testApp.intercept = () => false;
     });
     await send(page);
     expect(await sentencesOf(page)).toMatch(/rejected the access token with 401.*repeated the request once/);
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('from the gateway is shown with its reason and a remedy', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
     expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path under[\s\S]*[\da-f-]{36}/);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
   });
 
   test('to a request without a session offers a sign-in that returns to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and return here' }).click();
-    await passService(page);
+    await signInAtService(page);
     await page.waitForURL(`${at.e2e.testApp.origin}/console`);
     expect(await page.locator('[data-history-items] li').count()).toBe(0);
   });
 
   test('that is cut off is shown as incomplete', async () => {
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
-    at.e2e.respondTo(AT_API_PATH, (res) => {
+    at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       res.write('{"next":"n"');
       begin(() => res.destroy());
@@ -145,7 +145,7 @@ describe('a response', () => {
     ]);
     expect(download.suggestedFilename()).toMatch(new RegExp(`^${name}`)); // Chromium adds .txt to a plain name
     expect(await readFile(await download.path())).toEqual(Buffer.from(body));
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('that the page fails to show is reported, and the next one is shown as usual', async () => {
@@ -156,7 +156,7 @@ describe('a response', () => {
     expect(await page.locator('[data-response]').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
     expect(await send(page)).toMatch(/^200 OK/);
-    expect(watched.complaints).toEqual(['no colours']);
+    expect(watched.browserErrors).toEqual(['no colours']);
   });
 
   test('can be copied, with a confirmation beside the button until the next response', async () => {
@@ -175,7 +175,7 @@ describe('a response', () => {
     await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
     await press(page, 'Copy body');
     await page.getByText('The body is too large to copy. Save it instead.').waitFor();
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 });
 
@@ -208,8 +208,8 @@ test.each([
   expect(await send(page, API_PATH)).toMatch(/^200 OK/);
   await page.locator('[data-response] summary').click();
   expect(await page.locator('[data-response] img, [data-response] script').count()).toBe(0);
-  expect(await pageFaults(watched)).toEqual([]);
-  expect(watched.complaints).toEqual([]);
+  expect(await pageViolations(watched)).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 test('an endless response is read up to the limit', async () => {
@@ -222,7 +222,7 @@ test('an endless response is read up to the limit', async () => {
     }),
   );
   const chunk = Buffer.alloc(1_000_000, 'x');
-  at.e2e.respondTo(AT_API_PATH, (res) => {
+  at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
     res.writeHead(200, { 'content-type': 'text/plain' });
     const more = () => {
       while (!res.destroyed && res.write(chunk));

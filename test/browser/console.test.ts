@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { press, send, startConsole } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/page-checks.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
 
 const at = startConsole();
 
@@ -18,8 +18,8 @@ describe('the console', () => {
     await press(page, 'Next page');
     await page.locator('[data-history-items] li').nth(1).getByText('200').waitFor();
     await page.locator('[data-response]:not([aria-busy])').waitFor(); // the response is dimmed until then
-    expect(await pageFaults(watched)).toEqual([]);
-    expect(watched.complaints).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('shows no response before the first request', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { WORKSPACES_PATH } from '../support/constants.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { passService } from '../support/e2e/watched-page.ts';
+import { signInAtService } from '../support/e2e/watched-page.ts';
 
 /** Links as a user would open them from a chat or a bookmark. */
 const LINKS = [
@@ -17,7 +17,7 @@ test.each(LINKS.flatMap((link) => [true, false].map((javaScriptEnabled) => ({ li
     const { page } = await e2e.open({ javaScriptEnabled });
     await page.goto(e2e.testApp.origin + link);
     expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
-    await passService(page);
+    await signInAtService(page);
     await page.waitForURL((url) => url.origin === e2e.testApp.origin);
     expect(page.url()).toBe(e2e.testApp.origin + link);
   },
@@ -32,7 +32,7 @@ test('after a 403 from the service, signing in again returns to the same page', 
   await again.waitFor();
   e2e.testApp.intercept = () => false;
   await again.click();
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(e2e.testApp.origin + place);
   expect(await page.locator('[data-items] > li').count()).toBe(10);
 });

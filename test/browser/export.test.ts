@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Download, Locator, Page } from 'playwright-core';
-import { pageFaults } from '../support/e2e/page-checks.ts';
-import { comeBackTo } from '../support/e2e/session-of.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
+import { returnToTab } from '../support/e2e/session-controls.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { eventually } from '../support/eventually.ts';
-import { passService } from '../support/e2e/watched-page.ts';
+import { signInAtService } from '../support/e2e/watched-page.ts';
 import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
 
-const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' }, { inOnePage: true });
-beforeAll(() => e2e.testApp.advanceToNoon());
+const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' }, { sharePage: true });
+beforeAll(() => e2e.testApp.advanceClockToNoon());
 
 let watched: WatchedPage;
 let page: Page;
@@ -82,7 +82,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
     expect(text).toBe(await expectedFile(`/workspaces.${extension}`));
     expect(text.trimEnd().split('\n').length).toBeGreaterThanOrEqual(537);
     expect(file.suggestedFilename()).toBe(`workspaces-${today}.${extension}`);
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 });
 
@@ -157,7 +157,7 @@ describe('an export', () => {
   /** Fakes the end of the session in the page, so that Cloakroom itself would continue the export. */
   async function endSession(): Promise<void> {
     await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
-    await comeBackTo(page);
+    await returnToTab(page);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   }
 
@@ -168,7 +168,7 @@ describe('an export', () => {
     const response = await laterPage();
     await endSession();
     await eventually(async () => response.destroyed);
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('that completes just as the session ends saves nothing', async () => {
@@ -180,7 +180,7 @@ describe('an export', () => {
     await page.evaluate('release()');
     await Promise.all([page.waitForEvent('download'), page.evaluate(SAVE_ANOTHER)]);
     expect(files.map((file) => file.suggestedFilename())).toEqual(['another.txt']);
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('can be stopped, which closes its request to the service and returns the focus to the link', async () => {
@@ -206,7 +206,7 @@ describe('an export', () => {
     expect(await page.getByRole('status').allInnerTexts()).toContain(
       'CSV export failed after 100 workspaces. Nothing was saved.',
     );
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
 
     e2e.testApp.intercept = () => false;
     const file = await download(tryAgain());
@@ -242,7 +242,7 @@ describe('an export', () => {
     await link('NDJSON').click();
     await hundredItems();
     await hundredItems('NDJSON');
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await pageViolations(watched)).toEqual([]);
     for (let left = 2; left > 0; left -= 1) (await laterPage()).end('{"value":[]}');
     await eventually(async () => files.length === 2);
     expect(await status().getByText('100 workspaces saved as').count()).toBe(2);
@@ -252,7 +252,7 @@ describe('an export', () => {
     await page.context().clearCookies();
     await link('CSV').click();
     await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-    await passService(page);
+    await signInAtService(page);
     await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
     expect(await link('CSV').count()).toBe(1);
   });

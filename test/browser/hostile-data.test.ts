@@ -1,27 +1,27 @@
 import { expect, test } from '@jest/globals';
-import { layoutFaults } from '../support/e2e/layout-faults.ts';
+import { layoutDefects } from '../support/e2e/layout-defects.ts';
 import { HOSTILE_TEXTS } from '../support/e2e/hostile-items.ts';
 import { HOSTILE_VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
-import { securityFaults } from '../support/e2e/security-faults.ts';
-import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/page-checks.ts';
+import { securityViolations } from '../support/e2e/security-violations.ts';
+import { htmlViolations, pageViolations, horizontalOverflow } from '../support/e2e/page-checks.ts';
 import { useViewBrowser } from '../support/e2e/view-browser.ts';
-import { lookAgain } from '../support/e2e/watched-page.ts';
+import { changeLook } from '../support/e2e/watched-page.ts';
 
-const shownViews = useViewBrowser({ inOnePage: true });
+const shownViews = useViewBrowser({ sharePage: true });
 
 test.each(HOSTILE_VIEWS)(
   'the page "$name" shows hostile data as text and keeps its layout',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
-    expect(await securityFaults(shown)).toEqual([]);
-    expect(await htmlFaults(shown.html)).toEqual([]);
-    expect(await pageFaults(shown)).toEqual([]);
+    expect(await securityViolations(shown)).toEqual([]);
+    expect(await htmlViolations(shown.html)).toEqual([]);
+    expect(await pageViolations(shown)).toEqual([]);
     for (const width of [1280, 360] as const) {
-      await lookAgain(shown, { width, colorScheme: 'light' });
-      expect(await layoutFaults(shown.page)).toEqual([]);
-      expect(await sidewaysFaults(shown.page)).toEqual([]);
+      await changeLook(shown, { width, colorScheme: 'light' });
+      expect(await layoutDefects(shown.page)).toEqual([]);
+      expect(await horizontalOverflow(shown.page)).toEqual([]);
     }
   },
   120_000,
@@ -44,5 +44,5 @@ test.each([
   await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
   // An image has no size before it has loaded.
   await shown.page.evaluate('Promise.all([...document.images].map((image) => image.decode()))');
-  expect((await layoutFaults(shown.page)).join('\n')).toContain(fault);
+  expect((await layoutDefects(shown.page)).join('\n')).toContain(fault);
 });

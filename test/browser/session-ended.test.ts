@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import type { BrowserContext, Page, Route } from 'playwright-core';
-import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
-import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { returnToTab, sessionControls } from '../support/e2e/session-controls.ts';
+import { violationsInBothLooks } from '../support/e2e/page-checks.ts';
 import { eventually } from '../support/eventually.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { knowsItsSession, passService } from '../support/e2e/watched-page.ts';
+import { waitForSessionStatus, signInAtService } from '../support/e2e/watched-page.ts';
 
 const PLACE = '/workspaces?limit=10&page=2';
 
-const e2e = startE2e({}, { inOnePage: true });
+const e2e = startE2e({}, { sharePage: true });
 
 const withClock = async (context: BrowserContext) => context.clock.install();
 
@@ -16,11 +16,11 @@ const withClock = async (context: BrowserContext) => context.clock.install();
 async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   const tab = await page.context().newPage();
   await tab.goto(e2e.testApp.origin + path);
-  await knowsItsSession(tab);
+  await waitForSessionStatus(tab);
   return tab;
 }
 
-const endSession = async (context: BrowserContext) => (await sessionOf(context, e2e.testApp)).end();
+const endSession = async (context: BrowserContext) => (await sessionControls(context, e2e.testApp)).end();
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
@@ -41,17 +41,17 @@ async function expectHidden(page: Page, names: readonly string[]) {
 
 test('a page is hidden after its session has ended even if the browser blocks session storage', async () => {
   const block = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })";
-  const { page, context, complaints } = await e2e.openSignedIn('/console', {}, async (profile) =>
+  const { page, context, browserErrors } = await e2e.openSignedIn('/console', {}, async (profile) =>
     profile.addInitScript(block),
   );
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('200 OK').waitFor();
   await endSession(context);
-  await comeBackTo(page);
+  await returnToTab(page);
   await heading(page, 'Your session has ended').waitFor();
   expect(await page.getByRole('heading').count()).toBe(1);
-  await comeBackTo(page);
-  expect(complaints).toEqual([]);
+  await returnToTab(page);
+  expect(browserErrors).toEqual([]);
 });
 
 test('a page is hidden when its session ends, and signing in again returns to it', async () => {
@@ -60,18 +60,18 @@ test('a page is hidden when its session ends, and signing in again returns to it
   const names = await namesIn(page);
   await page.evaluate("location.hash = 'content'");
   await endSession(context);
-  await comeBackTo(page);
+  await returnToTab(page);
   await heading(page, 'Your session has ended').waitFor();
   await page.getByText('hidden this page to protect it. Sign in again to return to it.').waitFor();
   await expectHidden(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
-  expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
   await page.getByRole('link', { name: 'Sign in again' }).click();
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${e2e.testApp.origin}${PLACE}#content`);
   expect(await rows(page)).toBe(10);
-  expect(watched.complaints).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 test('signing out in one tab hides the page in another tab at once, until the user signs in again', async () => {
@@ -87,14 +87,14 @@ test('signing out in one tab hides the page in another tab at once, until the us
   expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(
     `/auth/login?return_to=${encodeURIComponent(PLACE)}`,
   );
-  expect(await faultsInBothLooks(watched)).toEqual([]);
-  await comeBackTo(page);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
+  await returnToTab(page);
   expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
   await signInAgain(other);
   await page.getByRole('button', { name: 'Reload this page' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
-  expect(watched.complaints).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 test('a failed sign-out does not affect another tab', async () => {
@@ -103,7 +103,7 @@ test('a failed sign-out does not affect another tab', async () => {
   await other.route('**/auth/logout', async (route) => route.fulfill({ status: 503, body: 'away' }));
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByText('away').waitFor();
-  await comeBackTo(page);
+  await returnToTab(page);
   expect(await rows(page)).toBe(10);
 });
 
@@ -117,10 +117,10 @@ test('a page from an earlier session shows nothing to the next user', async () =
   await other.getByRole('button', { name: 'Sign out' }).click();
   await signInAgain(other);
   await page.unroute('**/auth/session');
-  await comeBackTo(page);
+  await returnToTab(page);
   await heading(page, 'You signed in again in another tab').waitFor();
   await expectHidden(page, names);
-  expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Reload this page' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   await page.waitForLoadState(); // the remaining items
@@ -136,9 +136,9 @@ test('a page whose session should have expired is hidden until Cloakroom respond
   await context.clock.fastForward('01:00:05');
   await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
-  expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
   await page.unroute('**/auth/session'); // another tab has extended the session
-  await comeBackTo(page);
+  await returnToTab(page);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
   expect(await page.evaluate('[document.activeElement.textContent, scrollY]')).toEqual(['Next', 300]);
@@ -169,6 +169,6 @@ async function continueAndWait(page: Page, route: Route | undefined) {
 /** Signs in again in a tab that shows the landing page. */
 async function signInAgain(page: Page) {
   await page.getByRole('link', { name: 'Sign in' }).click();
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
 }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
-import { sessionOf, stopClock } from '../support/e2e/session-of.ts';
-import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { sessionControls, stopClock } from '../support/e2e/session-controls.ts';
+import { violationsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { knowsItsSession, type WatchedPage } from '../support/e2e/watched-page.ts';
+import { waitForSessionStatus, type WatchedPage } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
 /** One second later than two minutes before the end of the hour. */
@@ -26,17 +26,17 @@ async function secondsLeft(page: Page): Promise<number> {
 let watched: WatchedPage;
 let page: Page;
 let context: BrowserContext;
-let session: Awaited<ReturnType<typeof sessionOf>>;
+let session: Awaited<ReturnType<typeof sessionControls>>;
 beforeEach(async () => {
   watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
   ({ page, context } = watched);
-  session = await sessionOf(context, e2e.testApp);
+  session = await sessionControls(context, e2e.testApp);
 });
 
 describe('a session that is about to expire', () => {
   /** Advances the clock of the page until it checks the session, which has LEFT_MS left. */
   const comeNearTheEnd = async () => {
-    await session.idleEndsIn(LEFT_MS);
+    await session.setIdleMs(LEFT_MS);
     await context.clock.fastForward(NEAR_THE_END);
     await stay(page).waitFor();
   };
@@ -47,8 +47,8 @@ describe('a session that is about to expire', () => {
       /You will be signed out in 1 minute(?: \d+ seconds?)? because/,
     );
     expect(await secondsLeft(page)).toBeLessThanOrEqual(LEFT_MS / 1_000);
-    expect(await secondsLeft(page)).toBeGreaterThan((await session.idleLeft()) / 1_000 - 2);
-    expect(await faultsInBothLooks(watched)).toEqual([]);
+    expect(await secondsLeft(page)).toBeGreaterThan((await session.getIdleMs()) / 1_000 - 2);
+    expect(await violationsInBothLooks(watched)).toEqual([]);
     const spoken = notice(page).locator('p').first();
     const first = await spoken.textContent();
     expect(first).toMatch(
@@ -61,7 +61,7 @@ describe('a session that is about to expire', () => {
     await context.clock.runFor((atFirst - 20 - 25) * 1_000);
     expect(await secondsLeft(page)).toBe(25);
     expect(await spoken.textContent()).toBe('You will be signed out in 30 seconds.');
-    expect(watched.complaints).toEqual([]);
+    expect(watched.browserErrors).toEqual([]);
   });
 
   test('can be extended with Stay signed in, which keeps typed text and the focus', async () => {
@@ -70,7 +70,7 @@ describe('a session that is about to expire', () => {
     await comeNearTheEnd();
     await stay(page).click();
     await page.getByText('You are still signed in.').waitFor();
-    expect(await session.idleLeft()).toBeGreaterThan(3_500_000);
+    expect(await session.getIdleMs()).toBeGreaterThan(3_500_000);
     expect(await notice(page).count()).toBe(0);
     expect(await page.getByRole('textbox').inputValue()).toBe('half a thought');
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
@@ -79,11 +79,11 @@ describe('a session that is about to expire', () => {
   test('shows a notice in each tab until the user extends it in one of them', async () => {
     const second = await context.newPage();
     await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
-    await knowsItsSession(second);
+    await waitForSessionStatus(second);
     await comeNearTheEnd();
     await stay(second).click();
     await stay(page).waitFor({ state: 'detached' });
-    expect(await session.idleLeft()).toBeGreaterThan(3_500_000);
+    expect(await session.getIdleMs()).toBeGreaterThan(3_500_000);
   });
 
   test('can still be extended after Cloakroom has failed to respond', async () => {
@@ -107,7 +107,7 @@ describe('a session that is about to expire', () => {
 });
 
 test('a session near its maximum age offers a new sign-in instead of an extension', async () => {
-  e2e.testApp.advance(MAX_MS - LEFT_MS);
+  e2e.testApp.advanceClock(MAX_MS - LEFT_MS);
   try {
     await context.clock.fastForward(NEAR_THE_END);
     const signInAgain = page.getByRole('link', { name: 'Sign in again now' });
@@ -117,8 +117,8 @@ test('a session near its maximum age offers a new sign-in instead of an extensio
     );
     expect(await signInAgain.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
     expect(await stay(page).count()).toBe(0);
-    expect(await faultsInBothLooks(watched)).toEqual([]);
+    expect(await violationsInBothLooks(watched)).toEqual([]);
   } finally {
-    e2e.testApp.advance(LEFT_MS - MAX_MS);
+    e2e.testApp.advanceClock(LEFT_MS - MAX_MS);
   }
 });

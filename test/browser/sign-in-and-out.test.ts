@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { startTestApp } from '../support/test-app.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { passService, signIn } from '../support/e2e/watched-page.ts';
+import { signInAtService, signIn } from '../support/e2e/watched-page.ts';
 
 const e2e = startE2e();
 
 test.each([true, false])('the user can sign in and sign out (JavaScript: %s)', async (javaScriptEnabled) => {
-  const { page, complaints } = await e2e.open({ javaScriptEnabled });
+  const { page, browserErrors } = await e2e.open({ javaScriptEnabled });
   await page.goto(e2e.testApp.origin);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
   expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 
@@ -18,7 +18,7 @@ test.each([true, false])('the user can sign in and sign out (JavaScript: %s)', a
   await page.waitForURL(`${e2e.testApp.origin}/`);
   await page.goto(`${e2e.testApp.origin}/workspaces`);
   expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
-  expect(complaints).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
 test('a script in a page can use the API but finds no token', async () => {
@@ -37,7 +37,7 @@ test('with SameSite=Strict cookies, sign-in leads to the requested page', async 
   await using strict = await startTestApp({ COOKIE_SAMESITE: 'strict' });
   const { page } = await e2e.open({ javaScriptEnabled: false });
   await page.goto(`${strict.origin}/workspaces?page=2`);
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(`${strict.origin}/workspaces?page=2`);
   expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
 });

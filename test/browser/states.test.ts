@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
-import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { unexpectedErrors, securityViolations } from '../support/e2e/security-violations.ts';
+import { violationsInBothLooks } from '../support/e2e/page-checks.ts';
 import { respondsWithHostileItems, type View } from '../support/e2e/pages.ts';
-import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
+import { returnToTab, sessionControls, stopClock } from '../support/e2e/session-controls.ts';
 import { useViewBrowser } from '../support/e2e/view-browser.ts';
-import { knowsItsSession, signIn } from '../support/e2e/watched-page.ts';
+import { waitForSessionStatus, signIn } from '../support/e2e/watched-page.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 /** One second later than two minutes before the end of an idle hour. */
@@ -21,49 +21,55 @@ const inConsole: Pick<View, 'path' | 'status' | 'signedIn'> = {
 
 /** States that pages reach only through their scripts. */
 const STATES: readonly View[] = [
-  { ...workspaces, name: 'filtered list', signedIn: true, reach: then(filter) },
-  { ...workspaces, name: 'all pages loaded', signedIn: true, reach: then(loadAll) },
-  { ...workspaces, name: 'finished export', signedIn: true, reach: then(exportAll) },
-  { ...workspaces, name: 'offline', signedIn: true, reach: then(goOffline) },
-  { ...workspaces, name: 'session ended', signedIn: true, reach: then(endSession) },
+  { ...workspaces, name: 'filtered list', signedIn: true, navigate: then(filter) },
+  { ...workspaces, name: 'all pages loaded', signedIn: true, navigate: then(loadAll) },
+  { ...workspaces, name: 'finished export', signedIn: true, navigate: then(exportAll) },
+  { ...workspaces, name: 'offline', signedIn: true, navigate: then(goOffline) },
+  { ...workspaces, name: 'session ended', signedIn: true, navigate: then(endSession) },
   // These states change or end their session, so each signs in with a session of its own.
-  { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
-  { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
+  {
+    ...workspaces,
+    name: 'session about to end',
+    signedIn: false,
+    stopsClock: true,
+    navigate: comeNearTheEnd,
+  },
+  { ...workspaces, name: 'signed out in another tab', signedIn: false, navigate: signOutElsewhere },
 
-  { ...inConsole, name: 'console, response from the service', reach: then(send(WORKSPACES_PATH)) },
+  { ...inConsole, name: 'console, response from the service', navigate: then(send(WORKSPACES_PATH)) },
   {
     ...inConsole,
     name: 'console, request refused by the gateway',
-    failing: 404,
-    reach: then(send('/api/private/v1/keys')),
+    failingRequestStatus: 404,
+    navigate: then(send('/api/private/v1/keys')),
   },
   {
     ...inConsole,
     name: 'console, hostile response',
     service: respondsWithHostileItems,
-    reach: then(send(WORKSPACES_PATH)),
+    navigate: then(send(WORKSPACES_PATH)),
   },
 ];
 
-const shownViews = useViewBrowser({ inOnePage: true });
+const shownViews = useViewBrowser({ sharePage: true });
 
 test.each(STATES)(
   'the page in the state "$name" is secure and accessible, and does not scroll horizontally',
   async (state) => {
     await using shown = await shownViews.show(state);
     expect(shown.status).toBe(state.status);
-    expect(await securityFaults(shown)).toEqual([]);
-    expect(await faultsInBothLooks(shown)).toEqual([]);
+    expect(await securityViolations(shown)).toEqual([]);
+    expect(await violationsInBothLooks(shown)).toEqual([]);
     expect(await shown.page.evaluate('window.pwned')).toBeUndefined();
-    expect(complaintsOf(shown)).toEqual([]);
+    expect(unexpectedErrors(shown)).toEqual([]);
   },
 );
 
 /** Returns a function that opens the page and then acts on it as a user would. */
-function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
+function then(act: (page: Page) => Promise<unknown>): NonNullable<View['navigate']> {
   return async (page, testApp, path) => {
     await page.goto(testApp.origin + path);
-    await knowsItsSession(page);
+    await waitForSessionStatus(page);
     await act(page);
   };
 }
@@ -90,7 +96,7 @@ async function goOffline(page: Page): Promise<void> {
 
 async function endSession(page: Page): Promise<void> {
   await page.context().clearCookies();
-  await comeBackTo(page);
+  await returnToTab(page);
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
 }
 
@@ -98,15 +104,15 @@ async function comeNearTheEnd(page: Page, testApp: TestApp): Promise<void> {
   const context = page.context();
   await stopClock(context);
   await signIn(page, testApp);
-  await knowsItsSession(page);
-  await (await sessionOf(context, testApp)).idleEndsIn(110_000);
+  await waitForSessionStatus(page);
+  await (await sessionControls(context, testApp)).setIdleMs(110_000);
   await context.clock.fastForward(NEAR_THE_END);
   await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
 }
 
 async function signOutElsewhere(page: Page, testApp: TestApp): Promise<void> {
   await signIn(page, testApp);
-  await knowsItsSession(page);
+  await waitForSessionStatus(page);
   const other = await page.context().newPage();
   await other.goto(`${testApp.origin}/workspaces`);
   await other.getByRole('button', { name: 'Sign out' }).click();

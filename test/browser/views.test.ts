@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
-import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
-import { faultsInBothLooks, htmlFaults } from '../support/e2e/page-checks.ts';
+import { unexpectedErrors, securityViolations } from '../support/e2e/security-violations.ts';
+import { violationsInBothLooks, htmlViolations } from '../support/e2e/page-checks.ts';
 import { useViewBrowser } from '../support/e2e/view-browser.ts';
 
-const shownViews = useViewBrowser({ inOnePage: true });
+const shownViews = useViewBrowser({ sharePage: true });
 
 test.each(VIEWS)(
   'the page "$name" is valid, secure and accessible, and does not scroll horizontally',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
-    expect(await htmlFaults(shown.html)).toEqual([]);
-    expect(await securityFaults(shown)).toEqual([]);
-    expect(await faultsInBothLooks(shown)).toEqual([]);
-    expect(complaintsOf(shown)).toEqual([]);
+    expect(await htmlViolations(shown.html)).toEqual([]);
+    expect(await securityViolations(shown)).toEqual([]);
+    expect(await violationsInBothLooks(shown)).toEqual([]);
+    expect(unexpectedErrors(shown)).toEqual([]);
   },
 );
 
@@ -22,7 +22,7 @@ test.each(VIEWS)(
   'without JavaScript, the page "$name" is accessible and does not scroll horizontally',
   async (view) => {
     await using shown = await shownViews.show(view, { javaScriptEnabled: false });
-    expect(await faultsInBothLooks(shown)).toEqual([]);
-    expect(complaintsOf(shown)).toEqual([]);
+    expect(await violationsInBothLooks(shown)).toEqual([]);
+    expect(unexpectedErrors(shown)).toEqual([]);
   },
 );

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { stopClock } from '../support/e2e/session-of.ts';
-import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { stopClock } from '../support/e2e/session-controls.ts';
+import { violationsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 
-const e2e = startE2e({}, { inOnePage: true });
+const e2e = startE2e({}, { sharePage: true });
 
 const LISTS = new RegExp(`^${WORKSPACES_PATH}`);
 
@@ -22,13 +22,13 @@ test('a page shows a notice while the browser is offline, and the user stays sig
   await notice.waitFor();
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   expect(await page.locator('[data-items] > li').count()).toBe(25);
-  expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
   const checked = page.waitForResponse('**/auth/session');
   await context.setOffline(false);
   await notice.waitFor({ state: 'detached' });
   await checked;
   expect(await page.locator('[data-items] > li').count()).toBe(25);
-  expect(watched.complaints).toEqual([]);
+  expect(watched.browserErrors).toEqual([]);
 });
 
 describe('a page that loads slowly', () => {
@@ -101,12 +101,12 @@ describe('the error page after a 429 from the service', () => {
     [true, /You can try again in 1 minute \d+ seconds?\./, null],
     [false, /You can try again in 2 minutes\./, '/workspaces?page=2'],
   ])('shows the remaining time (JavaScript: %s)', async (javaScriptEnabled, words, href) => {
-    const { page, complaints } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
+    const { page, browserErrors } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     respondWithPause(119);
     await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     expect(await page.locator('main').innerText()).toMatch(words);
     expect(await page.getByRole('link', { name: 'Try again' }).getAttribute('href')).toBe(href);
-    expect(complaints.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
+    expect(browserErrors.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
   });
 
   test('enables Try again after the pause, and sends no request on its own', async () => {
@@ -120,7 +120,7 @@ describe('the error page after a 429 from the service', () => {
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
     expect(e2e.testApp.serviceRequests).toHaveLength(requests);
-    expect(await faultsInBothLooks(watched)).toEqual([]);
+    expect(await violationsInBothLooks(watched)).toEqual([]);
     e2e.testApp.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();
     await page.locator('[data-items] > li').first().waitFor();
@@ -137,7 +137,7 @@ test('the button on an error page copies its reference', async () => {
   await page.getByText('Copied').waitFor();
   const reference = await page.locator('[data-request-id] code').innerText();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(reference);
-  expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(await violationsInBothLooks(watched)).toEqual([]);
 });
 
 test.each([

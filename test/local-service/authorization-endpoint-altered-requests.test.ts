@@ -18,7 +18,7 @@ import {
   signInAndAllow,
   type CookieBrowser,
 } from '../support/local-service/cookie-browser.ts';
-import { DESCRIPTION, expectPage, expectStatus } from '../support/local-service/expectations.ts';
+import { ANY_ERROR_DESCRIPTION, expectPage, expectStatus } from '../support/local-service/expectations.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
 import {
   CALLBACK,
@@ -56,7 +56,7 @@ describe('an authorization request', () => {
     searchParams.sort();
     expect([...searchParams]).toEqual([
       ['error', expect.stringMatching(new RegExp(`^${error}$`))],
-      ['error_description', DESCRIPTION],
+      ['error_description', ANY_ERROR_DESCRIPTION],
       ...(state ? [['state', state]] : []),
     ]);
   }

@@ -10,7 +10,11 @@ import {
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
-import { SHOWS_ERROR, authorizationOutcome, tellsApp } from '../support/local-service/expectations.ts';
+import {
+  SHOWS_ERROR_PAGE,
+  authorizationOutcome,
+  redirectsWithError,
+} from '../support/local-service/expectations.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
 
@@ -21,22 +25,26 @@ const url = authorizationUrl();
 const { service } = useLocalService();
 
 const requests: [string, string, object][] = [
-  ['a repeated client_id shows an error page', `${url}&client_id=${CLIENT_ID}`, SHOWS_ERROR],
-  ['a repeated redirect_uri shows an error page', `${url}&redirect_uri=https://evil.example/`, SHOWS_ERROR],
+  ['a repeated client_id shows an error page', `${url}&client_id=${CLIENT_ID}`, SHOWS_ERROR_PAGE],
+  [
+    'a repeated redirect_uri shows an error page',
+    `${url}&redirect_uri=https://evil.example/`,
+    SHOWS_ERROR_PAGE,
+  ],
   [
     'another repeated parameter redirects with an error',
     `${url}&scope=room:read`,
-    tellsApp('invalid_request'),
+    redirectsWithError('invalid_request'),
   ],
   [
     'a challenge but no method redirects with an error',
     authorizationUrl({ code_challenge: CHALLENGE }),
-    tellsApp('invalid_request'),
+    redirectsWithError('invalid_request'),
   ],
   [
     'a method but no challenge redirects with an error',
     authorizationUrl({ code_challenge_method: 'S256' }),
-    tellsApp('invalid_request'),
+    redirectsWithError('invalid_request'),
   ],
 ];
 test.each(requests)('an authorization request with %s', async (_name, address, outcome) => {

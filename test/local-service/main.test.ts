@@ -5,19 +5,19 @@ import { eventually } from '../support/eventually.ts';
 import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
 import { codeFields } from '../support/local-service/requests.ts';
 import { startProgram, type Program } from '../support/programs.ts';
-import { allowAt } from './clients/whole-flow.ts';
+import { authorizeApp } from './clients/oauth-flow.ts';
 
 // Tests of `npm run service`, with the launcher and the compiled program.
 
 async function startService(env: Record<string, string> = {}): Promise<[Program, origin: string]> {
   const settings = { LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...env };
   const program = await startProgram('npm', ['run', '--silent', 'service'], settings);
-  const [, origin = ''] = await program.prints(/"url":"(\S+?)","msg":"listening"/);
+  const [, origin = ''] = await program.waitForOutput(/"url":"(\S+?)","msg":"listening"/);
   return [program, origin];
 }
 
 async function newAccessToken(origin: string): Promise<string> {
-  const callback = await allowAt(origin + authorizationUrl());
+  const callback = await authorizeApp(origin + authorizationUrl());
   const code = callback.searchParams.get('code') ?? '';
   const response = await fetch(origin + TOKEN_PATH, {
     method: 'POST',
@@ -36,7 +36,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     await using _program = program;
     expect((await list(origin, await newAccessToken(origin))).status).toBe(200);
     program.signalGroup(signal);
-    expect((await program.ended()).code).toBe(0);
+    expect((await program.waitForExit()).code).toBe(0);
     await eventually(async () => (await program.leftovers()).length === 0);
   },
 );
@@ -45,7 +45,7 @@ test('closing the terminal leaves no process behind', async () => {
   const [program, origin] = await startService();
   await using _program = program;
   program.signalGroup('SIGHUP');
-  await program.ended(); // npm itself exits on the signal
+  await program.waitForExit(); // npm itself exits on the signal
   await eventually(async () => (await program.leftovers()).length === 0);
   await expect(fetch(origin)).rejects.toThrow('fetch failed');
 });
@@ -66,7 +66,7 @@ test('with REDIS_URL, tokens survive a restart, and two processes share tokens a
 
   first.signalGroup('SIGKILL');
   second.signalGroup('SIGTERM');
-  await Promise.all([first.ended(), second.ended()]);
+  await Promise.all([first.waitForExit(), second.waitForExit()]);
   const [third, newOrigin] = await startService({ REDIS_URL: redis.url });
   await using _third = third;
   expect((await list(newOrigin, accessToken)).status).toBe(200);
@@ -78,10 +78,10 @@ test('shutdown lets requests in progress finish', async () => {
   const fault = new URLSearchParams({ route: 'workspaces', fault: 'latency', latencyMs: '700' });
   await fetch(`${origin}/_faults`, { method: 'POST', body: fault });
   const response = list(origin, 'any-token');
-  await program.prints(/"msg":"fault injected"/);
+  await program.waitForOutput(/"msg":"fault injected"/);
   process.kill(program.child.pid ?? 0, 'SIGTERM');
   expect((await response).status).toBe(401);
-  expect((await program.ended()).code).toBe(0);
+  expect((await program.waitForExit()).code).toBe(0);
 });
 
 test('a port in use is reported in one line', async () => {
@@ -89,7 +89,7 @@ test('a port in use is reported in one line', async () => {
   await using _program = program;
   const env = { LOCAL_SERVICE_PORT: new URL(origin).port };
   await using second = await startProgram('npm', ['run', '--silent', 'service'], env);
-  const { code, output } = await second.ended();
+  const { code, output } = await second.waitForExit();
   expect(code).toBe(1);
   expect(output).toMatch(/is already in use\. Free it, or set LOCAL_SERVICE_PORT/);
 });

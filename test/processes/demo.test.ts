@@ -14,8 +14,8 @@ const demo = async (env = {}) =>
   startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
 
 async function urlsOf(program: Program): Promise<[app: string, service: string]> {
-  const [, app = ''] = await program.prints(/Open\s+(\S+)/);
-  const [, service = ''] = await program.prints(/local service runs at (\S+?)\.?\s/);
+  const [, app = ''] = await program.waitForOutput(/Open\s+(\S+)/);
+  const [, service = ''] = await program.waitForOutput(/local service runs at (\S+?)\.?\s/);
   return [app, service];
 }
 
@@ -31,27 +31,27 @@ describe('the demo', () => {
   test('starts Cloakroom, the local service and Redis, prints the URLs, and leaves nothing behind on Ctrl-C', async () => {
     await using program = await npmDemo();
     const [app, service] = await urlsOf(program);
-    await program.prints(/demo \/ demo/);
-    await program.prints(/Ctrl-C/);
+    await program.waitForOutput(/demo \/ demo/);
+    await program.waitForOutput(/Ctrl-C/);
     expect(program.lines().join()).not.toContain('Cloakroom listens');
     expect(await (await fetch(`${app}/readyz`)).json()).toEqual({ status: 'ready' });
     expect((await fetch(`${service}/healthz`)).status).toBe(200);
     expect(await program.leftovers()).not.toEqual([]);
 
     program.signalGroup('SIGINT'); // a terminal sends it to the whole process group, and npm forwards it as well
-    expect((await program.ended()).code).toBe(0);
+    expect((await program.waitForExit()).code).toBe(0);
     await expectNothingLeft(program, app, service);
   });
 
   test('prints its address if PUBLIC_URL is another origin', async () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
-    const [, url = ''] = await program.prints(/Cloakroom listens at (\S+):\s/);
+    const [, url = ''] = await program.waitForOutput(/Cloakroom listens at (\S+):\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
   test('prints where to inject faults if faults are enabled', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
-    const [, faults = ''] = await program.prints(/fail at (\S+?)\.\s/);
+    const [, faults = ''] = await program.waitForOutput(/fail at (\S+?)\.\s/);
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
   });
 
@@ -72,7 +72,7 @@ describe('the demo', () => {
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
     await using program = await demo({ [variable]: String(port) });
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     holder.close();
     expect(code).toBe(1);
     // On a fresh clone, a line about the build comes first.
@@ -93,7 +93,7 @@ describe('the demo', () => {
 
   test('reports an unusable Redis in one line', async () => {
     await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(code).toBe(1);
     // The two output streams may arrive in any order.
     expect(output.split('\n')).toContain("Redis can't be used: ECONNREFUSED. Check REDIS_URL.");

@@ -33,7 +33,7 @@ const start = async (env = {}, nodeOptions: readonly string[] = []) =>
 
 /** Resolves with the URL of a program once it is ready. It listens before Redis is connected. */
 async function readyUrl(program: Program): Promise<string> {
-  const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+  const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
   return url;
 }
@@ -79,7 +79,7 @@ describe('npm start', () => {
   test('names METRICS_PORT if that port is in use, and exits with 1', async () => {
     const taken = String(testApp.config.port);
     await using program = await start({ METRICS_PORT: taken });
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(code).toBe(1);
     expect(output).toContain('METRICS_PORT');
   });
@@ -89,7 +89,7 @@ describe('npm start', () => {
     const url = await readyUrl(program);
     expect((await fetch(url)).status).toBe(200);
     program.child.kill('SIGTERM');
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(code).toBe(0);
     expect(output).toContain('"msg":"shutdown complete"'); // even the last line is flushed
     const lines = output.split('\n').filter((line) => line !== '' && line !== 'Building …');
@@ -102,21 +102,21 @@ describe('npm start', () => {
     const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     expect((await exchangeBytes(port, Buffer.from(head))).toString()).toMatch(/^HTTP\/1\.1 400 /);
     program.child.kill('SIGTERM');
-    const { output } = await program.ended();
+    const { output } = await program.waitForExit();
     expect(output).toContain('"path":"not a path"');
     expect(output).not.toMatch(/a-password|a-code/);
   });
 
   test('logs its version and revision with its URL', async () => {
     await using program = await start({ BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
-    const [line] = await program.prints(/^.*"msg":"listening".*$/m);
+    const [line] = await program.waitForOutput(/^.*"msg":"listening".*$/m);
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
   test('runs in production mode and reports every problem at once without a secret', async () => {
     const wrong = { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' };
     await using program = await start({ PUBLIC_URL: 'http://app.example', ...wrong });
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(code).toBe(1);
     expect(output).toContain('PUBLIC_URL must be https in production');
     for (const name of Object.keys(wrong)) expect(output).toContain(name);
@@ -149,18 +149,18 @@ describe('npm start', () => {
 
   test('starts without Redis but is not ready', async () => {
     await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
-    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     program.child.kill('SIGTERM');
-    expect((await program.ended()).code).toBe(0);
+    expect((await program.waitForExit()).code).toBe(0);
   });
 
   test('exits with 1 if a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
     await using program = await start({ SHUTDOWN_SECONDS: '1' });
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(code).toBe(1);
     expect(await slow.outcome).toBe('cut off');
     const behind = output.slice(output.indexOf('"msg":"draining"')).split('\n').slice(1, -1);
@@ -174,18 +174,18 @@ describe('npm start', () => {
     await using program = await npmStart();
     await readyUrl(program);
     program.signalGroup('SIGINT');
-    await program.prints(/"msg":"shutdown complete"/);
-    expect((await program.ended()).code).toBe(0);
+    await program.waitForOutput(/"msg":"shutdown complete"/);
+    expect((await program.waitForExit()).code).toBe(0);
   });
 
   test('ignores SIGHUP while draining', async () => {
     await using program = await npmStart({ SHUTDOWN_SECONDS: '2' });
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
-    await program.prints(/"msg":"draining"/);
+    await program.waitForOutput(/"msg":"draining"/);
     program.signalGroup('SIGHUP'); // npm itself exits on it
     expect(await slow.outcome).toBe('cut off');
-    const { output } = await program.ended();
+    const { output } = await program.waitForExit();
     expect(output).toContain('"msg":"shutdown complete"');
     expect(output).not.toContain('no secrets to reload');
   });
@@ -194,20 +194,20 @@ describe('npm start', () => {
     await using program = await npmStart();
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
-    await program.prints(/"msg":"draining"/);
+    await program.waitForOutput(/"msg":"draining"/);
     await delay(400); // the first signal forwarded by npm would arrive sooner
     program.child.kill('SIGTERM');
     expect(await slow.outcome).toBe('cut off');
-    expect((await program.ended()).output).not.toContain('"msg":"shutdown complete"');
+    expect((await program.waitForExit()).output).not.toContain('"msg":"shutdown complete"');
   });
 
   test.each(['throw', 'Promise.reject'] as const)(
     'exits with 1 and logs one line without secrets on an uncaught error: %s',
     async (how) => {
       await using program = await start({}, ['--import', failing(how)]);
-      await program.prints(/"msg":"listening"/);
+      await program.waitForOutput(/"msg":"listening"/);
       program.child.kill('SIGUSR2');
-      const { code, output } = await program.ended();
+      const { code, output } = await program.waitForExit();
       const lines = output.split('\n').slice(0, -1);
       expect([code, lines.filter((line) => !line.startsWith('{"level":'))]).toEqual([1, []]);
       expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
@@ -223,12 +223,12 @@ describe('npm start', () => {
     const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
     const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`];
     await using program = await start({}, nodeOptions);
-    await program.prints(/"msg":"listening"/);
+    await program.waitForOutput(/"msg":"listening"/);
     program.child.kill('SIGUSR2');
-    const [line] = await program.prints(/\{.*"msg":"node warning"\}/);
+    const [line] = await program.waitForOutput(/\{.*"msg":"node warning"\}/);
     expect(JSON.parse(line)).toMatchObject({ level: 'warn', warning: 'SomeWarning', code: 'SOME' });
     program.child.kill('SIGTERM');
-    const { output } = await program.ended();
+    const { output } = await program.waitForExit();
     expect(output.split('\n').filter((each) => each !== '' && !each.startsWith('{'))).toEqual([]);
     expect(output).not.toContain('secret');
   });

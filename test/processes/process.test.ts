@@ -71,7 +71,7 @@ const ENV = {
 async function startInTerminal() {
   const command = `echo "pid=$$"; exec '${process.execPath}' dist/main.js >"$TMPDIR/printed" 2>&1`;
   const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], ENV);
-  const [, pid = ''] = await program.prints(/pid=(\d+)/);
+  const [, pid = ''] = await program.waitForOutput(/pid=(\d+)/);
   const printed = async () => readFile(join(program.folder, 'printed'), 'utf8').catch(() => '');
   await eventually(async () => (await printed()).includes('"msg":"listening"'));
   return {
@@ -117,7 +117,7 @@ const SEND_SIGHUP_AT_ONCE = `
 test('a SIGHUP during start-up reloads the secrets once the app runs', async () => {
   const early = `data:text/javascript,${encodeURIComponent(SEND_SIGHUP_AT_ONCE)}`;
   await using program = await startProgram(process.execPath, ['--import', early, 'dist/main.js'], ENV);
-  const [, loaded] = await program.prints(/packages loaded: (\d+)/);
-  await program.prints(/no secrets to reload/);
+  const [, loaded] = await program.waitForOutput(/packages loaded: (\d+)/);
+  await program.waitForOutput(/no secrets to reload/);
   expect(loaded).toBe('0');
 });

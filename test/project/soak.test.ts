@@ -138,10 +138,10 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
       console.log('created');`;
     const options = ['--input-type=module', '--eval', script];
     await using program = await startProgram(process.execPath, options);
-    await program.prints(/created/);
+    await program.waitForOutput(/created/);
     expect(await readdir(program.folder)).toHaveLength(2);
     program.child.kill(signal);
-    await program.ended();
+    await program.waitForExit();
     expect(program.child.signalCode).toBe(signal);
     expect(await readdir(program.folder)).toEqual([]);
   },

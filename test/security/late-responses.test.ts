@@ -20,7 +20,7 @@ afterEach(() => {
 test('a late second response never reaches another request while another connection is free', async () => {
   const sessions = await Promise.all(Array.from({ length: 4 }, async () => testApp.createSession()));
   let tamper: (() => unknown) | null = null;
-  service.answer = ({ start }, socket) => {
+  service.respond = ({ start }, socket) => {
     if (start.includes('/v1/first')) {
       tamper = () => socket.write(ok('stolen'));
       return ok('for first');
@@ -39,13 +39,13 @@ test('a late second response never reaches another request while another connect
 });
 
 test('requests reuse connections and never open more than SERVICE_CONNECTIONS', async () => {
-  service.answer = (_request, socket) => {
+  service.respond = (_request, socket) => {
     void delay(5).then(() => socket.write(ok('any')));
     return null;
   };
-  const [openedBefore, requestsBefore] = [service.opened(), service.requests.length];
+  const [openedBefore, requestsBefore] = [service.openedConnections(), service.requests.length];
   const { cookie } = await testApp.createSession();
   await Promise.all(Array.from({ length: 30 }, async () => responseTo('any', cookie)));
   expect(service.requests.length - requestsBefore).toBe(30);
-  expect(service.opened() - openedBefore).toBeLessThanOrEqual(8);
+  expect(service.openedConnections() - openedBefore).toBeLessThanOrEqual(8);
 });

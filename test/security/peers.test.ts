@@ -168,7 +168,7 @@ test('fastify-reply-from#481 @fastify/reply-from: a body after an early response
   client.socket.write(requestText({ method: 'POST', cookie, fields, rest: 'x'.repeat(70_000) }));
   await client.until('early');
   client.socket.end(requestText({ target: '/api/public/v1/hidden', cookie }));
-  await client.over;
+  await client.closed;
   expect(statusesOf(client.text())).toEqual([200]);
   expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
   expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([API_PATH]);

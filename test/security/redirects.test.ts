@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
-import { passSignIn } from '../support/test-app.ts';
+import { submitSignIn } from '../support/test-app.ts';
 import { useTestApp } from '../support/fixtures.ts';
 import { send, statusesOf } from './request-text.ts';
 
@@ -10,7 +10,7 @@ const testApp = useTestApp();
 async function locationAfterSignIn(returnTo: string): Promise<string | null> {
   const browser = new Browser();
   const signInPage = await browser.open(`${testApp.origin}/auth/login?return_to=${returnTo}`);
-  const consentPage = await passSignIn(browser, signInPage);
+  const consentPage = await submitSignIn(browser, signInPage);
   const { headers } = await browser.press(consentPage, 'Allow');
   const { headers: last } = await browser.fetch(headers.get('location') ?? '');
   expect(last.getSetCookie().join()).not.toContain('hostile');

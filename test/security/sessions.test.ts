@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
-import { passSignIn, tokenRequests } from '../support/test-app.ts';
+import { submitSignIn, tokenRequests } from '../support/test-app.ts';
 import { useTestApp } from '../support/fixtures.ts';
 import { statusesTo } from './request-text.ts';
 
@@ -15,7 +15,7 @@ afterEach(() => {
 
 /** Signs in at the service. Returns the callback URL without opening it. */
 async function callbackUrl(browser: Browser): Promise<URL> {
-  const consent = await passSignIn(browser, await browser.open(`${testApp.origin}/auth/login`));
+  const consent = await submitSignIn(browser, await browser.open(`${testApp.origin}/auth/login`));
   return new URL((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
 }
 
@@ -104,7 +104,7 @@ test('CVE-2024-51987 Duende.AccessTokenManagement: a refresh mixes up users’ t
 test('CVE-2026-50631 Apache CXF: concurrent requests reuse a refresh token', async () => {
   const { browser } = await testApp.signIn();
   testApp.serviceRequests.length = 0;
-  testApp.advance(900_000); // expires the token but not the session
+  testApp.advanceClock(900_000); // expires the token but not the session
   const url = `${testApp.origin}/api/public/v1/workspaces?limit=1`;
   const pages = await Promise.all(Array.from({ length: 10 }, async () => browser.fetch(url)));
   expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200]));

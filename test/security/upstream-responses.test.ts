@@ -29,17 +29,17 @@ async function responseTo(name: string, method = 'GET'): Promise<string> {
 /** Returns the last segment of the request path. */
 const nameOf = ({ start }: RawRequest) => /\/v1\/(\S*) /.exec(start)?.[1] ?? '';
 
-const respondByName: RawService['answer'] = (request) => ok(`for ${nameOf(request)}`);
+const respondByName: RawService['respond'] = (request) => ok(`for ${nameOf(request)}`);
 
 /** Makes the service send these bytes for the request named `a`, and `for <name>` for any other request. */
 function respondToFirstWith(bytes: string | Buffer): void {
-  service.answer = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
+  service.respond = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
 }
 
 describe('an unexpected second response never reaches a client', () => {
   test('CVE-2026-6733 undici: an idle connection accepts a response', async () => {
     let tampered = Promise.resolve<unknown>(undefined);
-    service.answer = (request, socket) => {
+    service.respond = (request, socket) => {
       if (nameOf(request) === 'a') {
         tampered = once(socket, 'close');
         void delay(20).then(() => socket.write(ok('stolen')));
@@ -54,7 +54,7 @@ describe('an unexpected second response never reaches a client', () => {
 
   test('CVE-2026-48931 Node.js: a second response arrives with the first', async () => {
     const received = createDeferred<() => void>();
-    service.answer = (request, socket) => {
+    service.respond = (request, socket) => {
       if (nameOf(request) !== 'a') return respondByName(request, socket);
       received.resolve(() => socket.write(ok('for a') + ok('stolen')));
       return null;
@@ -104,7 +104,7 @@ describe('an ambiguous response results in service_unreachable and a closed conn
 
 test('undici#5360 undici: a disconnect during a paused response crashes the process', async () => {
   const refused = response(401, '', 'Connection: close');
-  service.answer = (request, socket) => {
+  service.respond = (request, socket) => {
     // The gateway holds back the 401 until the token endpoint responds. By then, the service has closed the connection.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
@@ -128,7 +128,7 @@ test('CVE-2019-17567 Apache httpd: requests after a refused upgrade bypass check
   expect(statusesOf(client.text())).toEqual([200]);
   expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
   client.socket.end(behind);
-  await client.over;
+  await client.closed;
   expect(service.requests).toHaveLength(1);
 });
 
@@ -148,13 +148,13 @@ test('CVE-2026-22036 undici: long encoding chains are decoded', async () => {
 });
 
 test('CVE-2026-2581 undici: identical requests share one response', async () => {
-  service.answer = () => ok('for a');
+  service.respond = () => ok('for a');
   await Promise.all([responseTo('a'), responseTo('a'), responseTo('a')]);
   expect(service.requests).toHaveLength(3);
 });
 
 test('CVE-2026-13697 undici: one user’s response is cached for another', async () => {
-  service.answer = () => ok('for a', 'Cache-Control: public, max-age=600, private="x');
+  service.respond = () => ok('for a', 'Cache-Control: public, max-age=600, private="x');
   await responseTo('a');
   await responseTo('a');
   expect(service.requests).toHaveLength(2);
@@ -172,7 +172,7 @@ describe('the gateway does not follow a redirect to another host', () => {
     await using elsewhere = await startRawService();
     respondToFirstWith(response(status, '', `Location: ${elsewhere.origin}/`));
     expect(statusesOf(await responseTo('a', method))).toEqual([status]);
-    expect(elsewhere.opened()).toBe(0);
+    expect(elsewhere.openedConnections()).toBe(0);
     expect(service.requests).toHaveLength(1);
     expect(service.requests.flatMap((request) => valuesOf(request, 'cookie'))).toEqual([]);
   });

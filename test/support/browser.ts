@@ -1,5 +1,5 @@
 import { CookieJar } from 'tough-cookie';
-import { noteQuery, noteSetCookie } from './log-audit.ts';
+import { recordQueryValues, recordSetCookie } from './log-audit.ts';
 
 /** A form on a page. */
 interface Form {
@@ -35,9 +35,9 @@ export class Browser {
     const cookies = await this.jar.getCookieString(at.href);
     if (cookies !== '' && !headers.has('cookie')) headers.set('cookie', cookies);
     const response = await this.#fetch(at, { ...init, headers, redirect: 'manual' });
-    noteQuery(response.headers.get('location') ?? '');
+    recordQueryValues(response.headers.get('location') ?? '');
     for (const cookie of response.headers.getSetCookie()) {
-      noteSetCookie(cookie);
+      recordSetCookie(cookie);
       await this.jar.setCookie(cookie, at.href);
     }
     return { url: at, status: response.status, headers: response.headers, text: await response.text() };

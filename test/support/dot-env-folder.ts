@@ -14,7 +14,7 @@ export async function createDotEnvFolder(content: string | null) {
     async start(entry: string, env: Readonly<Record<string, string>>, ...args: string[]) {
       const run = ['-c', 'cd "$0" && exec "$@"', folder, process.execPath, join(ROOT, entry), ...args];
       await using program = await startProgram('sh', run, env);
-      const ended = await program.ended();
+      const ended = await program.waitForExit();
       return ended;
     },
     [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),

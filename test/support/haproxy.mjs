@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startKeptProgram } from './kept-program.mjs';
+import { startChildProgram } from './child-program.mjs';
 
 /** The configuration file for operators. */
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
@@ -18,5 +18,5 @@ export async function startHaproxy(port, hosts) {
       ({ ok }) => ok,
       () => false,
     );
-  return startKeptProgram(['haproxy', '-db', '-f', CONFIG], env, isUp);
+  return startChildProgram(['haproxy', '-db', '-f', CONFIG], env, isUp);
 }

@@ -19,12 +19,12 @@ const { testPath: TEST = 'no test' } = expect.getState();
 const known = new Set<string>();
 
 /** Records complete log lines. */
-export function keepLines(lines: string): void {
+export function recordLogLines(lines: string): void {
   if (FOLDER !== undefined && lines !== '') appendFileSync(fileOf(FOLDER, 'lines'), lines);
 }
 
 /** Records a secret that no log line may contain. */
-export function noteSecret(kind: string, value: unknown): void {
+export function recordSecret(kind: string, value: unknown): void {
   if (FOLDER === undefined || typeof value !== 'string' || value.length < SHORTEST || known.has(value))
     return;
   known.add(value);
@@ -32,76 +32,76 @@ export function noteSecret(kind: string, value: unknown): void {
 }
 
 /** Records the secrets among the variables of a process. */
-export function noteVariables(env: Readonly<Record<string, string | undefined>>): void {
-  for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) noteSecret(name, env[name]);
+export function recordSecretVariables(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) recordSecret(name, env[name]);
   for (const key of env['SESSION_KEYS']?.split(',') ?? []) {
-    noteSecret('session key', key);
-    noteSecret('session key', Buffer.from(key, 'base64url').toString('hex'));
+    recordSecret('session key', key);
+    recordSecret('session key', Buffer.from(key, 'base64url').toString('hex'));
   }
-  noteSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
+  recordSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
 }
 
 /** Records the secrets that browsers exchange with Cloakroom. */
-export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
+export function recordBrowserSecrets(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
-  for (const value of Object.values(parse(req.headers.cookie ?? ''))) noteCookie(value);
-  noteQuery(req.url ?? '');
+  for (const value of Object.values(parse(req.headers.cookie ?? ''))) recordCookie(value);
+  recordQueryValues(req.url ?? '');
   res.once('finish', () => {
-    for (const cookie of [res.getHeader('set-cookie') ?? []].flat()) noteSetCookie(String(cookie));
-    noteQuery(String(res.getHeader('location') ?? ''));
+    for (const cookie of [res.getHeader('set-cookie') ?? []].flat()) recordSetCookie(String(cookie));
+    recordQueryValues(String(res.getHeader('location') ?? ''));
   });
 }
 
 /** Records the tokens, codes and verifiers that Cloakroom exchanges with the service. */
-export function watchService(req: IncomingMessage, res: ServerResponse): void {
+export function recordServiceSecrets(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
-  noteSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
-  noteQuery(req.url ?? '');
-  res.once('finish', () => noteQuery(String(res.getHeader('location') ?? '')));
+  recordSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
+  recordQueryValues(req.url ?? '');
+  res.once('finish', () => recordQueryValues(String(res.getHeader('location') ?? '')));
   if (req.url?.endsWith('/oauth2/token') !== true) {
-    beforeRun(req, 'emit', (name, chunk) => name === 'data' && noteBody(chunk));
+    beforeRun(req, 'emit', (name, chunk) => name === 'data' && recordBodyValues(chunk));
     return;
   }
-  beforeRun(req, 'emit', (name, chunk) => name === 'data' && noteForm(String(chunk)));
-  beforeRun(res, 'write', noteTokens);
-  beforeRun(res, 'end', noteTokens);
+  beforeRun(req, 'emit', (name, chunk) => name === 'data' && recordFormSecrets(String(chunk)));
+  beforeRun(res, 'write', recordTokens);
+  beforeRun(res, 'end', recordTokens);
 }
 
 /** Records the value of a `Set-Cookie` field. */
-export function noteSetCookie(line: string): void {
-  noteCookie(line.slice(line.indexOf('=') + 1).split(';', 1)[0]);
+export function recordSetCookie(line: string): void {
+  recordCookie(line.slice(line.indexOf('=') + 1).split(';', 1)[0]);
 }
 
-function noteCookie(value = ''): void {
-  noteSecret('cookie', value);
-  noteSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
+function recordCookie(value = ''): void {
+  recordSecret('cookie', value);
+  recordSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
 /** Records query values that look generated, except the standard error codes of OAuth. */
-export function noteQuery(address: string): void {
+export function recordQueryValues(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isStandardErrorCode(value);
     if (!isErrorCode && value.length >= SHORTEST_SENT && /^[\w.~-]+$/.test(value))
-      noteSecret(`query: ${name}`, value);
+      recordSecret(`query: ${name}`, value);
   }
 }
 
 /** Records JSON strings and form values that look generated. */
-function noteBody(chunk: unknown): void {
+function recordBodyValues(chunk: unknown): void {
   const text = (Buffer.isBuffer(chunk) ? chunk.subarray(0, BODY_BYTES) : Buffer.alloc(0)).toString('latin1');
   for (const [, value = ''] of text.matchAll(/(?::\s*"|=)([\w.~-]+)/g))
-    if (value.length >= SHORTEST_SENT) noteSecret('body', value);
+    if (value.length >= SHORTEST_SENT) recordSecret('body', value);
 }
 
-function noteForm(text: string): void {
+function recordFormSecrets(text: string): void {
   const form = new URLSearchParams(text);
   for (const name of ['code', 'code_verifier', 'refresh_token', 'client_secret'])
-    noteSecret(name, form.get(name));
+    recordSecret(name, form.get(name));
 }
 
-function noteTokens(text: unknown): void {
+function recordTokens(text: unknown): void {
   for (const [, name = '', value] of String(text).matchAll(/"(access_token|refresh_token)":"([^"]+)"/g))
-    noteSecret(name, value);
+    recordSecret(name, value);
 }
 
 /** Calls `listener` with the arguments of a method before each call of the method. */

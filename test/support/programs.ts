@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDeferred } from '../../src/promises.ts';
 import { ROOT } from './constants.ts';
-import { keepLines, noteVariables } from './log-audit.ts';
+import { recordLogLines, recordSecretVariables } from './log-audit.ts';
 
 /** A program in its own process, with its own folder for temporary files. */
 export type Program = Awaited<ReturnType<typeof startProgram>>;
@@ -16,7 +16,7 @@ export async function startProgram(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ) {
-  noteVariables(env);
+  recordSecretVariables(env);
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
@@ -37,7 +37,7 @@ export async function startProgram(
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
   // A killed program may leave an incomplete last line.
-  child.once('close', () => keepLines(output.slice(0, output.lastIndexOf('\n') + 1)));
+  child.once('close', () => recordLogLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
   /**
    * Sends a signal to the program and its children, as Ctrl-C in a terminal does. The program leads its own process group, so that
@@ -57,7 +57,7 @@ export async function startProgram(
     /** Returns the complete lines printed so far. */
     lines: () => output.split('\n').slice(0, -1),
     /** Resolves with the first match in the output. Rejects if the program ends without one. */
-    async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    async waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
       let isOver = false;
       for (;;) {
         const match = pattern.exec(output);
@@ -68,7 +68,7 @@ export async function startProgram(
     },
     signalGroup,
     /** Resolves with the exit code and all output. */
-    async ended() {
+    async waitForExit() {
       const [code] = await exit;
       return { code, output };
     },

@@ -7,7 +7,7 @@ import { startRawService } from './raw-service.ts';
 /** Browsers send this field with every request from Cloakroom's pages. Only the gateway reads it. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
-/** Starts Cloakroom in front of a raw service, with a session whose token is `a-living-token`. */
+/** Starts Cloakroom in front of a raw service, with a session whose token is `a-valid-token`. */
 export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   const service = await startRawService();
   const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env });
@@ -35,7 +35,7 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
     },
     /** Starts a request. Resolves with both connections once its head has reached the service. */
     async begin(requestLine: string, fields: readonly string[] = [], body = '') {
-      const taken = service.takeNext();
+      const taken = service.takeNextConnection();
       const browser = await openConnection(testApp.config.port);
       browser.socket.write(Buffer.concat([head(requestLine, fields), Buffer.from(body)]));
       const atService = await taken;
@@ -43,10 +43,10 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
       return { browser, service: atService };
     },
     /** Returns the only request that has reached the service since the last call. */
-    came() {
+    takeRequest() {
       const [request, ...more] = service.requests.splice(0);
       if (request === undefined || more.length > 0) {
-        throw new Error(`${request === undefined ? 'no' : 'more than one'} request came to the service`);
+        throw new Error(`${request === undefined ? 'no' : 'more than one'} request reached the service`);
       }
       return request;
     },

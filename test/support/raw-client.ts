@@ -6,10 +6,10 @@ import type { TestApp } from './test-app.ts';
 const SILENCE_MS = 60_000;
 
 /** One end of a connection, on which a test sees every byte. */
-export type RawEnd = ReturnType<typeof watch>;
+export type RawConnection = ReturnType<typeof watchConnection>;
 
 /** Watches a connection on which `received` has already arrived. Destroys it after a minute of silence, so that no test hangs. */
-export function watch(socket: Socket, received: readonly Buffer[] = []) {
+export function watchConnection(socket: Socket, received: readonly Buffer[] = []) {
   const chunks = [...received];
   let outcome: string | null = null;
   const text = () => Buffer.concat(chunks).toString('latin1');
@@ -17,8 +17,8 @@ export function watch(socket: Socket, received: readonly Buffer[] = []) {
     .on('data', (chunk: Buffer) => chunks.push(chunk))
     .on('end', () => (outcome ??= 'end'))
     .on('error', (error: NodeJS.ErrnoException) => (outcome ??= error.code ?? error.message))
-    .setTimeout(SILENCE_MS, () => socket.destroy(new Error('nothing came in time')));
-  const over = new Promise<string>((resolve) => socket.once('close', () => resolve(outcome ?? 'closed')));
+    .setTimeout(SILENCE_MS, () => socket.destroy(new Error('no data arrived in time')));
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(outcome ?? 'closed')));
   const isIn = (pattern: string | RegExp) =>
     typeof pattern === 'string' ? text().includes(pattern) : pattern.test(text());
   return {
@@ -30,9 +30,9 @@ export function watch(socket: Socket, received: readonly Buffer[] = []) {
     /** Resolves with all bytes so far once they contain the pattern. Rejects if the connection closes without it. */
     async until(pattern: string | RegExp): Promise<string> {
       while (!isIn(pattern)) {
-        const closed = await Promise.race([over, once(socket, 'data').then(() => null)]);
-        if (closed !== null && !isIn(pattern))
-          throw new Error(`${closed} without ${String(pattern)}: ${text()}`);
+        const reason = await Promise.race([closed, once(socket, 'data').then(() => null)]);
+        if (reason !== null && !isIn(pattern))
+          throw new Error(`${reason} without ${String(pattern)}: ${text()}`);
       }
       return text();
     },
@@ -40,14 +40,14 @@ export function watch(socket: Socket, received: readonly Buffer[] = []) {
      * Resolves when the connection has closed: with 'end' after a clean end by the peer or with the code of its error, whichever
      * came first. Resolves with 'closed' if there was neither.
      */
-    over,
+    closed,
   };
 }
 
 /** Opens a connection to a port of this machine. */
-export async function openConnection(port: number): Promise<RawEnd> {
+export async function openConnection(port: number): Promise<RawConnection> {
   const socket = connect(port, '127.0.0.1').setNoDelay();
-  const end = watch(socket);
+  const end = watchConnection(socket);
   await once(socket, 'connect');
   return end;
 }
@@ -58,7 +58,7 @@ export function openByteReader(port: number): Socket {
 }
 
 /** Resolves with `end`, or with the code of the error, once the connection has closed. */
-export async function outcomeOf(socket: Socket): Promise<string> {
+export async function waitForClose(socket: Socket): Promise<string> {
   let outcome = 'end';
   socket.on('error', ({ code, message }: NodeJS.ErrnoException) => (outcome = code ?? message));
   await new Promise((resolve) => socket.once('close', resolve));
@@ -67,7 +67,7 @@ export async function outcomeOf(socket: Socket): Promise<string> {
 
 /** Sends bytes over a new connection. Resolves with all bytes received once it closes. Rejects if it ends with an error. */
 export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
-  const { socket, text } = watch(connect(port, '127.0.0.1'));
+  const { socket, text } = watchConnection(connect(port, '127.0.0.1'));
   socket.write(bytes);
   await once(socket, 'close');
   return Buffer.from(text(), 'latin1');

@@ -26,7 +26,7 @@ export function valuesOf({ fields }: Pick<RawMessage, 'fields'>, name: string): 
 }
 
 /** Returns the fields except those with these names, which are in lower case. */
-export function without(
+export function withoutFields(
   { fields }: Pick<RawMessage, 'fields'>,
   names: readonly string[],
 ): RawMessage['fields'] {

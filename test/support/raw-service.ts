@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { watch, type RawEnd } from './raw-client.ts';
+import { watchConnection, type RawConnection } from './raw-client.ts';
 import { readRequest, type RawMessage } from './raw-message.ts';
 import { startTcpServer } from './tcp-server.ts';
 
@@ -36,7 +36,7 @@ export function ok(body = '', ...fields: string[]): string {
 }
 
 /** Returns a 200 that closes the connection, as Latin-1 text. */
-export function last(body = ''): string {
+export function okAndClose(body = ''): string {
   return ok(body, 'Connection: close');
 }
 
@@ -45,9 +45,9 @@ export async function startRawService() {
   const service = {
     /** The complete requests in the order of arrival. */
     requests: [] as RawRequest[],
-    answer: (() => ok()) as Responder,
+    respond: (() => ok()) as Responder,
   };
-  let take: ((end: RawEnd) => void) | null = null;
+  let take: ((end: RawConnection) => void) | null = null;
   let opened = 0;
   const server = await startTcpServer((socket) => {
     opened += 1;
@@ -57,7 +57,7 @@ export async function startRawService() {
       bytes = Buffer.concat([bytes, chunk]);
       if (take !== null) {
         socket.off('data', read);
-        take(watch(socket, [bytes]));
+        take(watchConnection(socket, [bytes]));
         take = null;
         return;
       }
@@ -66,7 +66,7 @@ export async function startRawService() {
         bytes = bytes.subarray(length);
         const request = { ...message, connection };
         service.requests.push(request);
-        const bytesOut = service.answer(request, socket);
+        const bytesOut = service.respond(request, socket);
         if (bytesOut !== null)
           socket.write(typeof bytesOut === 'string' ? Buffer.from(bytesOut, 'latin1') : bytesOut);
       }
@@ -81,10 +81,10 @@ export async function startRawService() {
     host,
     sockets: server.sockets,
     /** Returns the number of connections opened, including those without a request. */
-    opened: () => opened,
+    openedConnections: () => opened,
     /** Hands the connection on which the next bytes arrive over to the test. Resolves once they arrive. */
-    takeNext: async () =>
-      new Promise<RawEnd>((resolve) => {
+    takeNextConnection: async () =>
+      new Promise<RawConnection>((resolve) => {
         take = resolve;
       }),
     [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),

@@ -15,7 +15,13 @@ import type { Wait } from '../../src/workspaces/export/all-items.ts';
 import { Browser, type Page } from './browser.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS, TOKEN_PATH } from './constants.ts';
 import { startHttpServer } from './http-server.ts';
-import { keepLines, noteSecret, noteVariables, watchBrowsers, watchService } from './log-audit.ts';
+import {
+  recordLogLines,
+  recordSecret,
+  recordSecretVariables,
+  recordBrowserSecrets,
+  recordServiceSecrets,
+} from './log-audit.ts';
 import { openRedis } from './redis/clients.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -78,7 +84,7 @@ export async function startTestApp(
   let local: RequestListener = () => {};
   const service = await startHttpServer((req, res) => {
     serviceRequests.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
-    watchService(req, res);
+    recordServiceSecrets(req, res);
     if (!testApp.intercept(req, res)) local(req, res);
   });
   const serviceOrigin = `http://127.0.0.1:${service.port}`;
@@ -93,7 +99,7 @@ export async function startTestApp(
     SESSION_KEYS: SESSION_KEY,
     ...env,
   };
-  noteVariables(variables);
+  recordSecretVariables(variables);
   const loaded = loadConfig(variables);
   const bound = await bindPort(loaded.host, loaded.port);
   const config = { ...withPort(loaded, bound.port), ...limits };
@@ -106,7 +112,7 @@ export async function startTestApp(
   const services = createServices(config, log, now, wait);
   await redisReady(services.redis);
   const running = await startServer(services, bound, checkTimeoutsMs);
-  running.server.prependListener('request', watchBrowsers);
+  running.server.prependListener('request', recordBrowserSecrets);
 
   return Object.assign(testApp, {
     origin: config.publicOrigin,
@@ -122,20 +128,20 @@ export async function startTestApp(
     /** All log lines of Cloakroom. */
     logged,
     /** Moves the clock of Cloakroom and the local service forward, in ms. */
-    advance: (ms: number) => {
+    advanceClock: (ms: number) => {
       skew += ms;
     },
     /** Moves the clock to noon (UTC) today, so that the date can't change during a test. */
-    advanceToNoon: () => {
+    advanceClockToNoon: () => {
       skew += DAY_MS / 2 - (now() % DAY_MS);
     },
     /** Creates a session without a sign-in. Resolves with its id and its `Cookie` header. */
     async createSession(grant: Partial<Grant> = {}) {
       const id = randomBytes(32).toString('base64url');
       const lifetimeMs = 900_000;
-      const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
+      const fresh = { accessToken: 'a-valid-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
       const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
-      noteSecret('session id', id);
+      recordSecret('session id', id);
       const createdAt = now() - 2 * TOKEN_AGE_MS;
       await services.store.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
@@ -143,7 +149,7 @@ export async function startTestApp(
     /** Signs in as `demo`. Resolves with the browser and the page that it reaches. */
     async signIn(returnTo = '/workspaces') {
       const { browser, address } = await startSignIn({ origin: config.publicOrigin }, { returnTo });
-      const consentPage = await passSignIn(browser, await browser.open(address));
+      const consentPage = await submitSignIn(browser, await browser.open(address));
       return { browser, page: await browser.follow(await browser.press(consentPage, 'Allow')) };
     },
     async [Symbol.asyncDispose]() {
@@ -168,7 +174,7 @@ export async function startSignIn(
 }
 
 /** Signs in as `demo` on the page of the service. Resolves with its consent page. */
-export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
+export async function submitSignIn(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }
 
@@ -176,7 +182,7 @@ function collect(lines: string[]): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       lines.push(chunk.toString());
-      keepLines(chunk.toString());
+      recordLogLines(chunk.toString());
       done();
     },
   });

@@ -14,7 +14,7 @@ const BACKLOG = 2;
 /** Starts a port on which a connection is neither accepted nor refused. */
 export async function startUnresponsivePort() {
   const program = await startProgram(process.execPath, ['-e', LISTENER]);
-  const [, port = ''] = await program.prints(/port (\d+)/);
+  const [, port = ''] = await program.waitForOutput(/port (\d+)/);
   const waiting = Array.from({ length: BACKLOG }, () => connect(Number(port), '127.0.0.1'));
   await Promise.all(waiting.map(async (socket) => once(socket, 'connect')));
   return {

@@ -6,7 +6,7 @@ import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
-import { htmlFaults } from '../../support/e2e/page-checks.ts';
+import { htmlViolations } from '../../support/e2e/page-checks.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const testApp = useTestApp();
@@ -25,7 +25,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
 
   test('is valid HTML, is never cached, and is marked as current in the navigation', async () => {
     const { text, headers } = await page(path);
-    expect(await htmlFaults(text)).toEqual([]);
+    expect(await htmlViolations(text)).toEqual([]);
     expect(headers['cache-control']).toBe('no-store');
     expect(text).toMatch(/<a href="\/console" aria-current="true">/);
     expect(text.match(/<h1>/g)).toHaveLength(1);

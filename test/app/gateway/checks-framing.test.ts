@@ -54,7 +54,7 @@ async function sendParts(parts: Iterable<number> | readonly string[]): Promise<s
     client.socket.write(typeof part === 'number' ? Buffer.of(part) : part);
     await nextTurn();
   }
-  await client.over;
+  await client.closed;
   return client.text();
 }
 const sendWhole = async (request: string) => sendParts([request]);
@@ -280,7 +280,7 @@ test('a malformed chunk during an upstream request aborts that request', async (
   await eventually(async () => testApp.serviceRequests.length > 0);
   client.socket.write(`x${CRLF}${hidden()}`);
   expect(await ended).toBe(false);
-  await client.over;
+  await client.closed;
   expect(client.text()).toMatch(BARE);
   expect(client.text()).toMatch(/^HTTP\/1.1 400 /);
 });

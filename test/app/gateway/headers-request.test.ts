@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { startRawApp } from '../../support/raw-app.ts';
-import type { RawEnd } from '../../support/raw-client.ts';
-import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
-import { last, ok } from '../../support/raw-service.ts';
+import type { RawConnection } from '../../support/raw-client.ts';
+import { bodyOf, readMessage, valuesOf, withoutFields } from '../../support/raw-message.ts';
+import { okAndClose, ok } from '../../support/raw-service.ts';
 
 // These tests compare the bytes that the service receives with the bytes that the client sent.
 
@@ -28,12 +28,12 @@ describe('a request', () => {
     'with the method %s arrives with the fields of the client and the gateway',
     async (method) => {
       const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
-      const request = raw.came();
+      const request = raw.takeRequest();
       expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
-      expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
+      expect(withoutFields(request, OURS)).toEqual([SENT, ['X-One', '1']]);
       expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
       expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
-      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
+      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-valid-token']);
       expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
       expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
       // If a method expects a body, a Content-Length of 0 means the same as none (RFC 9110 §8.6).
@@ -44,8 +44,8 @@ describe('a request', () => {
 
   test.each(FORWARDED)('with the method %s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
-    const request = raw.came();
-    expect(without(request, OURS)).toEqual([SENT, ['Content-Type', 'text/plain']]);
+    const request = raw.takeRequest();
+    expect(withoutFields(request, OURS)).toEqual([SENT, ['Content-Type', 'text/plain']]);
     expect(valuesOf(request, 'content-length')).toEqual(['5']);
     expect(request.rest.toString()).toBe('hello');
   });
@@ -69,7 +69,7 @@ describe('a request', () => {
     ] as const;
     const lines = fields.map((field) => field.join(': '));
     await raw.send(`GET ${PATH}`, lines);
-    expect(without(raw.came(), OURS)).toEqual([SENT, ...fields]);
+    expect(withoutFields(raw.takeRequest(), OURS)).toEqual([SENT, ...fields]);
   });
 });
 
@@ -90,7 +90,7 @@ test.each([
   ],
 ])('a target with %s arrives unchanged', async (_what, end) => {
   await raw.send(`GET ${PATH}${end}`);
-  expect(raw.came().start).toBe(`GET ${PATH}${end} HTTP/1.1`);
+  expect(raw.takeRequest().start).toBe(`GET ${PATH}${end} HTTP/1.1`);
 });
 
 test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
@@ -114,7 +114,7 @@ const FRAMING = ['content-length', 'transfer-encoding'];
 describe('a body', () => {
   test.each(['POST', 'PUT', 'PATCH'])('of 0 bytes keeps its Content-Length (%s)', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Length: 0']);
-    const request = raw.came();
+    const request = raw.takeRequest();
     expect(valuesOf(request, 'content-length')).toEqual(['0']);
     expect(valuesOf(request, 'transfer-encoding')).toEqual([]);
     expect(request.rest).toHaveLength(0);
@@ -124,9 +124,9 @@ describe('a body', () => {
     'without data chunks arrives empty (%s)',
     async (method) => {
       await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
-      expect(raw.came().body).toHaveLength(0);
+      expect(raw.takeRequest().body).toHaveLength(0);
       await raw.send(`GET ${PATH}`); // nothing is left over from the previous body
-      expect(raw.came().start).toBe(`GET ${PATH} HTTP/1.1`);
+      expect(raw.takeRequest().start).toBe(`GET ${PATH} HTTP/1.1`);
     },
   );
 
@@ -136,9 +136,9 @@ describe('a body', () => {
       const fields = [CHUNKED, 'Trailer: X-Trail'];
       const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';
       await raw.send(`${method} ${PATH}`, fields, body);
-      const request = raw.came();
+      const request = raw.takeRequest();
       expect(request.body.toString()).toBe('onetwo');
-      expect(without(request, FRAMING).join()).not.toMatch(/trail|other\.test/i);
+      expect(withoutFields(request, FRAMING).join()).not.toMatch(/trail|other\.test/i);
       expect(request.rest.toString('latin1')).not.toMatch(/name|last|Trail|other\.test/);
       expect(FRAMING.flatMap((name) => valuesOf(request, name))).toHaveLength(1);
     },
@@ -152,7 +152,7 @@ describe('a body', () => {
     browser.socket.write(chunk('two') + LAST_CHUNK);
     const whole = readMessage(Buffer.from(await service.until(LAST_CHUNK), 'latin1'));
     expect(whole && bodyOf(whole)?.toString()).toBe(`${START}onetwo`);
-    service.socket.end(last('thanks'));
+    service.socket.end(okAndClose('thanks'));
     await browser.until('thanks');
     browser.socket.destroy();
   });
@@ -168,7 +168,7 @@ describe('a body', () => {
     const request = readMessage(Buffer.from(service.text(), 'latin1'));
     expect(request?.rest.toString()).toBe(`${START}abcdefghijklmnopqrstuvwxyz`);
     expect(request && valuesOf(request, 'content-length')).toEqual([`${START.length + 26}`]);
-    service.socket.end(last('thanks'));
+    service.socket.end(okAndClose('thanks'));
     await browser.until('thanks');
     browser.socket.destroy();
   });
@@ -180,9 +180,9 @@ describe('a body', () => {
     for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);
-      const request = raw.came();
+      const request = raw.takeRequest();
       expect(request.body.equals(body)).toBe(true);
-      expect(without(request, FRAMING)).toContainEqual(['Content-Encoding', 'gzip']);
+      expect(withoutFields(request, FRAMING)).toContainEqual(['Content-Encoding', 'gzip']);
     }
   });
 });
@@ -190,23 +190,23 @@ describe('a body', () => {
 const UPLOAD_BYTES = 20 * MIB;
 
 /** Sends as fast as the gateway reads, until everything is sent or the connection closes. */
-async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
+async function sendAll({ socket, closed }: RawConnection, bytes: number): Promise<void> {
   const part = Buffer.alloc(MIB);
   for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
-    if (!socket.write(part)) await Promise.race([over, once(socket, 'drain').catch(() => {})]);
+    if (!socket.write(part)) await Promise.race([closed, once(socket, 'drain').catch(() => {})]);
   }
 }
 
 test('if the service responds early and closes, a client that is still uploading gets the response', async () => {
   const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
   const sent = sendAll(browser, UPLOAD_BYTES - START.length);
-  service.socket.pause().end(last('early response'));
+  service.socket.pause().end(okAndClose('early response'));
   expect(await browser.until('early response')).toMatch(
     /^HTTP\/1.1 200 OK\r\n[^]*\r\nConnection: close\r\n/i,
   );
-  raw.service.answer = () => ok('next');
+  raw.service.respond = () => ok('next');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
   await sent;
-  expect(await browser.over).toBe('end');
+  expect(await browser.closed).toBe('end');
   service.socket.destroy();
 });

@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { startRawApp } from '../../support/raw-app.ts';
-import { dechunk, valuesOf, without, type RawMessage } from '../../support/raw-message.ts';
-import { last, ok } from '../../support/raw-service.ts';
+import { dechunk, valuesOf, withoutFields, type RawMessage } from '../../support/raw-message.ts';
+import { okAndClose, ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
 // These tests check the bytes of a response that the client receives, and when they arrive.
@@ -23,7 +23,7 @@ const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 /** Makes the service respond with exactly these lines and this body. */
 function respondWith(lines: readonly string[], body: Buffer | string = ''): void {
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-  raw.service.answer = () => Buffer.concat([head, Buffer.from(body)]);
+  raw.service.respond = () => Buffer.concat([head, Buffer.from(body)]);
 }
 
 /** Returns the status, and the body without its framing. The body is null if it is incomplete. */
@@ -37,7 +37,7 @@ function contentOf(response: RawMessage): { status: number; body: Buffer | null 
 
 /** Expects that nothing left over from the last response is read as the next response. */
 async function expectNextToWork(): Promise<void> {
-  raw.service.answer = () => ok('next');
+  raw.service.respond = () => ok('next');
   expect(contentOf(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
 }
 
@@ -50,7 +50,7 @@ describe('a response', () => {
     respondWith([`HTTP/1.1 ${status} Whatever`, ...fields], EVERY_BYTE);
     const response = await raw.send(`GET ${PATH}`);
     expect(contentOf(response)).toEqual({ status, body: EVERY_BYTE });
-    expect(without(response, OURS).map((field) => field.join(': '))).toEqual(fields);
+    expect(withoutFields(response, OURS).map((field) => field.join(': '))).toEqual(fields);
   });
 
   test('keeps the order, case, repetition and values of its fields', async () => {
@@ -69,7 +69,7 @@ describe('a response', () => {
       ['Content-Length', '256'],
     ] as const;
     respondWith(['HTTP/1.1 200 OK', ...fields.map((field) => field.join(': '))], EVERY_BYTE);
-    expect(without(await raw.send(`GET ${PATH}`), OURS)).toEqual(fields);
+    expect(withoutFields(await raw.send(`GET ${PATH}`), OURS)).toEqual(fields);
   });
 
   test.each([
@@ -83,7 +83,7 @@ describe('a response', () => {
     expect(valuesOf(response, 'content-encoding')).toEqual([encoding]);
     expect(valuesOf(response, 'content-length')).toEqual([String(packed.length)]);
     expect(contentOf(response).body).toEqual(packed);
-    expect(valuesOf(raw.came(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
+    expect(valuesOf(raw.takeRequest(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
   });
 
   test('with status 304 to a conditional request arrives with its fields', async () => {
@@ -94,7 +94,9 @@ describe('a response', () => {
     expect(contentOf(response)).toEqual({ status: 304, body: Buffer.alloc(0) });
     expect(valuesOf(response, 'etag')).toEqual(['"e"']);
     expect(valuesOf(response, 'content-length')).toEqual(['1234']);
-    expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(conditions));
+    expect(raw.takeRequest().fields.map((field) => field.join(': '))).toEqual(
+      expect.arrayContaining(conditions),
+    );
     await expectNextToWork();
   });
 
@@ -130,7 +132,7 @@ const HEAD = 'HTTP/1.1 200 OK\r\n';
 test('a chunked response arrives without its chunk extensions and trailers', async () => {
   const fields = 'Transfer-Encoding: chunked\r\nTrailer: X-Trail, Set-Cookie\r\n\r\n';
   const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0\r\nX-Trail: 1\r\nSet-Cookie: hostile=1\r\n\r\n';
-  raw.service.answer = () => HEAD + fields + body;
+  raw.service.respond = () => HEAD + fields + body;
   const response = await raw.send(`GET ${PATH}`);
   expect(dechunk(response.rest)?.toString()).toBe('onetwo');
   expect(valuesOf(response, 'trailer')).toEqual([]);
@@ -139,7 +141,7 @@ test('a chunked response arrives without its chunk extensions and trailers', asy
 });
 
 test('a response that ends when its connection closes arrives complete', async () => {
-  raw.service.answer = (_request, socket) => {
+  raw.service.respond = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
   };
@@ -152,7 +154,7 @@ test('a response that ends when its connection closes arrives complete', async (
 test.each(['', 'Connection: keep-alive\r\n'])(
   'the gateway forwards an HTTP/1.0 response as HTTP/1.1 (%j)',
   async (field) => {
-    raw.service.answer = (_request, socket) => {
+    raw.service.respond = (_request, socket) => {
       socket.end(`HTTP/1.0 200 OK\r\n${field}Content-Length: 3\r\n\r\nold`);
       return null;
     };
@@ -165,7 +167,7 @@ test.each(['', 'Connection: keep-alive\r\n'])(
 
 test('the gateway drops early hints', async () => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n';
-  raw.service.answer = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
+  raw.service.respond = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
   const response = await raw.send(`GET ${PATH}`);
   expect(response.start).toBe('HTTP/1.1 200 OK');
   expect(valuesOf(response, 'x-early')).toEqual([]);
@@ -173,7 +175,7 @@ test('the gateway drops early hints', async () => {
 });
 
 test('the gateway opens a new connection if the service has closed the idle one', async () => {
-  raw.service.answer = () => last('one');
+  raw.service.respond = () => okAndClose('one');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
   for (const socket of raw.service.sockets) socket.destroy();
   await expectNextToWork();
@@ -181,14 +183,14 @@ test('the gateway opens a new connection if the service has closed the idle one'
 
 // undici refuses an unexpected 100. RFC 9110 §15.2 allows a client to ignore it.
 test('an unexpected 100 is never taken for the final response', async () => {
-  raw.service.answer = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
+  raw.service.respond = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
   await expectNextToWork();
 });
 
 test('the gateway refuses a response with an unsupported transfer coding', async () => {
-  raw.service.answer = () =>
+  raw.service.respond = () =>
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 502 /);
@@ -216,7 +218,7 @@ describe('the gateway does not buffer', () => {
       await browser.until(event);
     }
     service.socket.end(end);
-    expect(await browser.over).toBe('end');
+    expect(await browser.closed).toBe('end');
     expect(browser.text().split('data: ')).toHaveLength(EVENTS.length + 1);
   });
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openConnection, type RawEnd } from '../../support/raw-client.ts';
+import { openConnection, type RawConnection } from '../../support/raw-client.ts';
 import { startRawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
@@ -12,7 +12,7 @@ import { useFixture } from '../../support/fixtures.ts';
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 beforeEach(() => {
   for (const socket of raw.service.sockets) socket.destroy(); // connections from earlier tests
-  raw.service.answer = () => ok('next');
+  raw.service.respond = () => ok('next');
 });
 
 /** For a longer body, the gateway starts the upstream request once this much has arrived. */
@@ -25,13 +25,13 @@ async function expectNextToWork(): Promise<void> {
 }
 
 describe.each([
-  ['closes its connection', (browser: RawEnd) => browser.socket.end()],
-  ['resets its connection', (browser: RawEnd) => browser.socket.resetAndDestroy()],
+  ['closes its connection', (browser: RawConnection) => browser.socket.end()],
+  ['resets its connection', (browser: RawConnection) => browser.socket.resetAndDestroy()],
 ])('a client that %s', (_how, disconnect) => {
   test('before the response aborts the upstream request', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     disconnect(browser);
-    await service.over;
+    await service.closed;
     await expectNextToWork();
   });
 
@@ -42,7 +42,7 @@ describe.each([
       service.socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n3\r\nhal\r\n`);
       await browser.until('hal');
       disconnect(browser);
-      await service.over;
+      await service.closed;
       await expectNextToWork();
     },
   );
@@ -54,7 +54,7 @@ describe.each([
     const { browser, service } = await raw.begin(`POST ${PATH}`, [framing], half);
     await service.until('half');
     disconnect(browser);
-    await service.over;
+    await service.closed;
     expect(service.text()).not.toMatch(/\r\n0\r\n/); // a partial upload must not look complete
     await expectNextToWork();
   });
@@ -78,8 +78,8 @@ describe.each([
 });
 
 describe.each([
-  ['closes its connection', (service: RawEnd) => service.socket.end()],
-  ['resets its connection', (service: RawEnd) => service.socket.resetAndDestroy()],
+  ['closes its connection', (service: RawConnection) => service.socket.end()],
+  ['resets its connection', (service: RawConnection) => service.socket.resetAndDestroy()],
 ])('a service that %s', (_how, disconnect) => {
   test.each([
     ['in the middle of a chunk', `${CHUNKED}\r\n\r\n9\r\nhalf`],
@@ -92,7 +92,7 @@ describe.each([
     service.socket.write(`HTTP/1.1 200 OK\r\n${begun}`);
     await browser.until('half');
     disconnect(service);
-    await browser.over;
+    await browser.closed;
     expect(browser.text()).not.toMatch(/\r\n0\r\n/);
     const line = () => raw.testApp.logged.find((each) => each.includes(path));
     await eventually(async () => line() !== undefined);
@@ -101,14 +101,14 @@ describe.each([
   });
 
   test('in the middle of a response makes the gateway reset the connection of an HTTP/1.0 client', async () => {
-    const taken = raw.service.takeNext();
+    const taken = raw.service.takeNextConnection();
     const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`GET ${PATH}`).toString().replace('HTTP/1.1', 'HTTP/1.0'));
     const service = await taken;
     service.socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}\r\n\r\n4\r\nhalf\r\n`);
     await browser.until('half');
     disconnect(service);
-    expect(await browser.over).toBe('ECONNRESET');
+    expect(await browser.closed).toBe('ECONNRESET');
     await expectNextToWork();
   });
 
@@ -126,7 +126,7 @@ test('the gateway aborts a close-delimited response if the service resets the co
   service.socket.write('HTTP/1.1 200 OK\r\n\r\nhalf');
   await browser.until('half');
   service.socket.resetAndDestroy();
-  await browser.over;
+  await browser.closed;
   expect(browser.text()).not.toMatch(/\r\n0\r\n/);
   await expectNextToWork();
 });
@@ -150,8 +150,8 @@ describe('a 401 that the gateway holds during a refresh', () => {
   };
 
   /** Responds with a 401. Returns the connection of the token request, which has no response yet. */
-  const refuse = async ({ socket }: RawEnd, response: string): Promise<RawEnd> => {
-    const taken = raw.service.takeNext();
+  const refuse = async ({ socket }: RawConnection, response: string): Promise<RawConnection> => {
+    const taken = raw.service.takeNextConnection();
     socket.write(response);
     const tokenEndpoint = await taken;
     await tokenEndpoint.until('refresh_token');
@@ -160,7 +160,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
 
   /** Responds with a 401, and closes the connection before there is a new token. */
   const refuseAndClose = async (
-    service: RawEnd,
+    service: RawConnection,
     response: string,
     disconnect = (socket: Socket): unknown => socket.end(),
   ) => {
@@ -227,7 +227,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
     browser.socket.destroy();
-    await service.over;
+    await service.closed;
     raw.service.requests.length = 0;
     raw.testApp.logged.length = 0;
     tokenEndpoint.socket.write(REFRESHED);

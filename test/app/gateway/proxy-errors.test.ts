@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { expectProblem, type ExpectedProblem } from '../../support/problem-responses.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { RawEnd } from '../../support/raw-client.ts';
+import type { RawConnection } from '../../support/raw-client.ts';
 import { startRawApp } from '../../support/raw-app.ts';
 import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
@@ -16,8 +16,8 @@ const shortTimeoutApp = useFixture(async () =>
   startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' }),
 );
 beforeEach(() => {
-  raw.service.answer = () => ok();
-  shortTimeoutApp.service.answer = () => ok();
+  raw.service.respond = () => ok();
+  shortTimeoutApp.service.respond = () => ok();
 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
@@ -36,8 +36,8 @@ async function expectResponse(response: RawMessage, cause: ExpectedProblem, at =
 }
 
 /** Sends a request, and calls `respond` once the service has its head. */
-async function sendWhile(respond: (service: RawEnd) => void, at = raw) {
-  const taken = at.service.takeNext().then((service) => {
+async function sendWhile(respond: (service: RawConnection) => void, at = raw) {
+  const taken = at.service.takeNextConnection().then((service) => {
     respond(service);
     return service;
   });
@@ -94,7 +94,7 @@ describe('service_timeout means', () => {
     service.socket.write('the other response goes on');
     await browser.until('the other response goes on');
     browser.socket.destroy();
-    await service.over;
+    await service.closed;
     await expectResponse(response, { ...TIMEOUT, logged: /no connection in time/ }, shortTimeoutApp);
   });
 });
@@ -103,9 +103,9 @@ test('the gateway aborts a response if the service stops sending', async () => {
   const { browser, service } = await shortTimeoutApp.begin(`GET ${PATH}/silent`);
   service.socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`);
   await browser.until('half');
-  await browser.over;
+  await browser.closed;
   expect(browser.text()).not.toMatch(/\r\n0\r\n/);
-  await service.over;
+  await service.closed;
   const line = () => shortTimeoutApp.testApp.logged.find((each) => each.includes(`${PATH}/silent`));
   await eventually(async () => line() !== undefined);
   expect(line()).toContain('"cutOff":true');

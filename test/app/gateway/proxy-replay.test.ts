@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, MIB, TOKEN_PATH } from '../../support/constants.ts';
-import type { RawEnd } from '../../support/raw-client.ts';
+import type { RawConnection } from '../../support/raw-client.ts';
 import { startRawApp } from '../../support/raw-app.ts';
-import { valuesOf, without } from '../../support/raw-message.ts';
+import { valuesOf, withoutFields } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
@@ -22,7 +22,7 @@ let responses: { toOldToken: string; toNewToken: string; atTokenEndpoint: string
 
 const raw = useFixture(async () => startRawApp());
 beforeAll(() => {
-  raw.service.answer = (request) => {
+  raw.service.respond = (request) => {
     if (isRefresh(request)) return responses.atTokenEndpoint;
     return tokenOf(request) === 'Bearer a-new-token' ? responses.toNewToken : responses.toOldToken;
   };
@@ -68,10 +68,12 @@ describe('a request with a body of at most 64 KiB', () => {
 
     const [first, second] = apiRequests();
     expect(refreshes()).toHaveLength(1);
-    expect(apiRequests().map(tokenOf)).toEqual(['Bearer a-living-token', 'Bearer a-new-token']);
+    expect(apiRequests().map(tokenOf)).toEqual(['Bearer a-valid-token', 'Bearer a-new-token']);
     expect(second?.start).toBe(`${method} ${PATH}?a=%2F&b HTTP/1.1`);
     expect(second?.body.equals(body)).toBe(true);
-    expect(second && without(second, ['authorization'])).toEqual(first && without(first, ['authorization']));
+    expect(second && withoutFields(second, ['authorization'])).toEqual(
+      first && withoutFields(first, ['authorization']),
+    );
   });
 
   test.each([0, 1, KEPT])('in chunks is repeated with the same bytes (%i)', async (size) => {
@@ -79,7 +81,7 @@ describe('a request with a body of at most 64 KiB', () => {
     const { rest } = await raw.send(`POST ${PATH}`, ['Transfer-Encoding: chunked'], inChunks(body));
     expect(rest.toString()).toBe('done');
     expect(apiRequests().map((each) => each.body.equals(body))).toEqual([true, true]);
-    const [first, second] = apiRequests().map((each) => without(each, [...FRAMING, 'authorization']));
+    const [first, second] = apiRequests().map((each) => withoutFields(each, [...FRAMING, 'authorization']));
     expect(second).toEqual(first);
   });
 
@@ -162,10 +164,10 @@ describe('a 401', () => {
 });
 
 describe.each([
-  ['keeps reading', ({ socket }: RawEnd) => socket.write(REFUSED, 'latin1')],
+  ['keeps reading', ({ socket }: RawConnection) => socket.write(REFUSED, 'latin1')],
   [
     'closes the connection',
-    ({ socket }: RawEnd) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
+    ({ socket }: RawConnection) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
   ],
 ])('a service that responds with a 401 before it has the whole body and %s', (_how, refuse) => {
   test('gets no second request, and the client gets the 401 at once', async () => {

@@ -148,9 +148,9 @@ test('the gateway refreshes a token that expires while an upload arrives, and se
   const upload = httpRequest(metered.origin + PATH, { method: 'POST', headers });
   upload.write('x');
   await eventually(async () => (await requestsInFlight(metered)) === 1);
-  metered.advance(HOUR_MS);
+  metered.advanceClock(HOUR_MS);
   expect(await responseTo(upload.end('x'))).toEqual({ status: 200, body: 'taken' });
-  metered.advance(-HOUR_MS);
+  metered.advanceClock(-HOUR_MS);
   expect(metered.serviceRequests.map(({ url }) => url)).toEqual([TOKEN_PATH, PATH]);
   expect(metered.serviceRequests[1]?.headers.authorization).toBe('Bearer fresh');
 });

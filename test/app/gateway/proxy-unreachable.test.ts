@@ -12,7 +12,7 @@ import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
 import { send } from '../../support/fleet/requests.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import type { RawEnd } from '../../support/raw-client.ts';
+import type { RawConnection } from '../../support/raw-client.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
 // Unreachable services. The tests use real processes, so that the errors are the same as in production.
@@ -82,9 +82,9 @@ describe('service_unreachable means', () => {
 
   test('plain HTTP where TLS is expected', async () => {
     await using service = await startRawService();
-    const refuse = ({ socket }: RawEnd) =>
+    const refuse = ({ socket }: RawConnection) =>
       socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
-    void service.takeNext().then(refuse);
+    void service.takeNextConnection().then(refuse);
     const url = service.origin.replace('http:', 'https:');
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
@@ -102,7 +102,7 @@ describe('service_unreachable means', () => {
 
   test('a connection that is reset at once', async () => {
     await using service = await startRawService();
-    void service.takeNext().then(({ socket }) => socket.resetAndDestroy());
+    void service.takeNextConnection().then(({ socket }) => socket.resetAndDestroy());
     await expectProblemAt(service.origin, { ...UNREACHABLE, logged: /ECONNRESET/ });
   });
 });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { beforeAll, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { fc, times } from '../../support/properties.ts';
+import { fc, scaled } from '../../support/properties.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { startRawApp } from '../../support/raw-app.ts';
@@ -86,7 +86,7 @@ async function serve(socket: Socket, request: Served): Promise<void> {
 async function expectAllConnections(): Promise<void> {
   const { promise: allAreThere, resolve } = createDeferred<void>();
   raw.service.requests.length = 0;
-  raw.service.answer = (_request, socket) => {
+  raw.service.respond = (_request, socket) => {
     void allAreThere.then(() => socket.write(ok('next')));
     if (raw.service.requests.length === CONNECTIONS) resolve();
     return null;
@@ -106,7 +106,7 @@ test('every response either arrives complete or does not look complete (60 round
       async (requests) => {
         await raw.createSession(); // a session is refreshed at most once a second
         const over = requests.map(() => createDeferred<void>());
-        raw.service.answer = ({ start }, socket) => {
+        raw.service.respond = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
           const [, at = 'none'] = /\/call\/(\d+) HTTP/.exec(start) ?? [];
           const request = requests[Number(at)];
@@ -131,17 +131,17 @@ test('every response either arrives complete or does not look complete (60 round
               accepted.get(port)?.uncork();
             }
             if (request.reading === 'not to its end') {
-              if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.over]);
+              if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.closed]);
               browser.socket.destroy();
             }
-            expect(await browser.over).not.toMatch('nothing came in time');
+            expect(await browser.closed).not.toMatch('no data arrived in time');
             if (request.reading === 'not to its end') return;
             expect(faultOf(request.served, browser.text())).toBeNull();
           }),
         );
       },
     ),
-    { numRuns: times(60) },
+    { numRuns: scaled(60) },
   );
   await expectAllConnections();
 });

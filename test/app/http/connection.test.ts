@@ -79,7 +79,7 @@ test('a GET pipelined after a POST never reaches the service', async () => {
   await sendWhole(request('GET', API, `Cookie: ${cookie}`));
   expect(testApp.serviceRequests.map(({ method }) => method)).toEqual(['POST']);
   respond();
-  expect(await client.over).toBe('end');
+  expect(await client.closed).toBe('end');
   expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*created$/i);
   expect(testApp.serviceRequests).toHaveLength(1);
 });
@@ -97,7 +97,7 @@ test('if a request is pipelined during a response, the connection closes at the 
   await client.until('half');
   await sendWhole(request('GET', API, `Cookie: ${cookie}`));
   finish();
-  expect(await client.over).toBe('end');
+  expect(await client.closed).toBe('end');
   expect(client.text()).toMatch(/half done$/);
   expect(testApp.serviceRequests).toHaveLength(1);
 });
@@ -119,7 +119,7 @@ test.each([
     client.socket.write(request('GET', API, `Cookie: ${cookie}`));
     await eventually(async () => testApp.serviceRequests.length === 1);
     client.socket.write(bytes);
-    expect(await client.over).toMatch(/^(?:end|closed|ECONNRESET)$/);
+    expect(await client.closed).toMatch(/^(?:end|closed|ECONNRESET)$/);
     expect(client.text()).toBe('');
     await eventually(async () => requestLines().length === 1);
   },
@@ -139,7 +139,7 @@ test('an HTTP/1.0 client that closes its side gets a reset, so a partial respons
   client.socket.write(request('GET', API, `Cookie: ${cookie}`).replace('1.1', '1.0'));
   await client.until('half');
   client.socket.end();
-  expect(await client.over).toBe('ECONNRESET');
+  expect(await client.closed).toBe('ECONNRESET');
 });
 
 const PATHS =

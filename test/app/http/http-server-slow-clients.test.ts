@@ -6,7 +6,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
-import { openByteReader, outcomeOf } from '../../support/raw-client.ts';
+import { openByteReader, waitForClose } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
@@ -188,7 +188,7 @@ describe('an HTTP/1.0 client, for which a closed connection ends the response,',
 
   test('gets a reset if its body trickles in endlessly during the response', async () => {
     testApp.intercept = (_req, res) => res.write('half') || true;
-    const outcome = outcomeOf(socket);
+    const outcome = waitForClose(socket);
     socket.write(http10('POST', 'Content-Length: 100000') + START);
     await drip('x');
     expect(await outcome).toBe('ECONNRESET');
@@ -205,7 +205,7 @@ describe('an HTTP/1.0 client, for which a closed connection ends the response,',
     };
     own.running.server.once('request', (_req, res) => res.once('close', responded.resolve));
     const reader = openByteReader(own.config.port).pause();
-    const outcome = outcomeOf(reader);
+    const outcome = waitForClose(reader);
     reader.write(http10('GET'));
     await responded.promise;
     reader.resume();

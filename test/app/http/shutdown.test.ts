@@ -12,7 +12,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { eventually } from '../../support/eventually.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
-import { openByteReader, outcomeOf } from '../../support/raw-client.ts';
+import { openByteReader, waitForClose } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -122,7 +122,7 @@ test.each([
     responding.resolve(req.socket);
   });
   const client = openByteReader(app.port).pause();
-  const outcome = outcomeOf(client);
+  const outcome = waitForClose(client);
   client.write(REQUEST.replace('1.1', '1.0'));
   const serverEnd = await responding.promise;
   if (isFinished) {

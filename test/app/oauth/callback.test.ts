@@ -9,7 +9,7 @@ import { TOKEN_PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 import { sendRaw } from '../../support/raw-client.ts';
-import { passSignIn, startSignIn, tokenRequests } from '../../support/test-app.ts';
+import { submitSignIn, startSignIn, tokenRequests } from '../../support/test-app.ts';
 
 const testApp = useTestApp();
 afterEach(() => {
@@ -21,7 +21,7 @@ afterEach(() => {
 async function signInAtService(browser: Browser): Promise<string> {
   const { address } = await startSignIn(testApp, { browser });
   const page = await browser.open(address);
-  const consent = page.text.includes('type="password"') ? await passSignIn(browser, page) : page;
+  const consent = page.text.includes('type="password"') ? await submitSignIn(browser, page) : page;
   return (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
 }
 
@@ -62,7 +62,7 @@ describe('a completed sign-in', () => {
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=2' }),
     ]);
-    const firstConsent = await passSignIn(browser, await browser.open(first.address));
+    const firstConsent = await submitSignIn(browser, await browser.open(first.address));
     const secondConsent = await browser.open(second.address);
     for (const [consent, path] of [
       [secondConsent, '/workspaces?page=2'],

@@ -173,9 +173,9 @@ test('a sign-in sends its next Redis command without waiting for a slow count', 
   await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
   line.freezeAt = /sign-in-counts:/;
   const started = signIn(fleet.at(0).url);
-  await eventually(async () => line.held().includes('cloakroom:signin:'));
-  expect(line.held()).toContain('cloakroom:sign-in-counts:');
-  line.thaw();
+  await eventually(async () => line.heldCommands().includes('cloakroom:signin:'));
+  expect(line.heldCommands()).toContain('cloakroom:sign-in-counts:');
+  line.unfreeze();
   await started;
 });
 
@@ -257,7 +257,7 @@ test('in a cluster, each master counts its own keys, even after it has lost the 
   const [one, other] = [await createCounts(redis), await createCounts(redis)];
   const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
   expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
-  for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
+  for (const { master } of topology.shards) await master.sendCommand('SCRIPT', 'FLUSH');
   // The count in Redis is one higher than the count of the process, which applies while Redis is slow.
   const countsTogether = async (key: string) => {
     let own = 0;

@@ -37,7 +37,7 @@ test('only the first of a thousand pipelined requests gets a response', async ()
   served.go();
   const client = await openConnection(served.port);
   client.socket.write(REQUEST.repeat(1_000));
-  expect(await client.over).toBe('end');
+  expect(await client.closed).toBe('end');
   expect(client.text().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   expect(client.text()).toMatch(/^connection: close\r$/im);
   expect(client.text()).toMatch(/^gathered 1$/m);
@@ -52,7 +52,7 @@ test('requests during a collection share its result, and the next request starts
   // This request is sent last. Once it has a response, the server has read all the others.
   const other = await openConnection(served.port);
   other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await other.over;
+  await other.closed;
   served.go();
   await Promise.all(together.map(async (client) => client.until(/^gathered 1$/m)));
   const next = await openConnection(served.port);
@@ -65,7 +65,7 @@ test('at most 16 of a hundred connections stay open, and new connections are acc
   served.go();
   let closed = 0;
   const clients = await Promise.all(Array.from({ length: 100 }, async () => openConnection(served.port)));
-  for (const client of clients) void client.over.then(() => (closed += 1));
+  for (const client of clients) void client.closed.then(() => (closed += 1));
   await eventually(async () => closed >= 84);
   expect(closed).toBe(84);
   for (const client of clients) client.socket.destroy();
@@ -73,7 +73,7 @@ test('at most 16 of a hundred connections stay open, and new connections are acc
   await eventually(async () => {
     const next = await openConnection(served.port);
     next.socket.write(REQUEST);
-    await next.over;
+    await next.closed;
     return next.text().startsWith('HTTP/1.1 200 ');
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
-import { examine } from '../../support/doctor/doctor.ts';
+import { runDoctor } from '../../support/doctor/doctor.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { openRedis } from '../../support/redis/clients.ts';
 import { startTestApp } from '../../support/test-app.ts';
@@ -28,7 +28,7 @@ test('the documented Redis user has all rights that a session needs, from sign-i
   const { browser } = await testApp.signIn();
   const statusOfApi = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
   expect(await statusOfApi()).toBe(200);
-  testApp.advance(900_000); // the token expires and is refreshed
+  testApp.advanceClock(900_000); // the token expires and is refreshed
   expect(await statusOfApi()).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/workspaces?page=3`)).status).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/readyz`)).text).toBe('{"status":"ready"}');
@@ -39,7 +39,7 @@ test('the documented Redis user has all rights that a session needs, from sign-i
 });
 
 test('the doctor finds no problem with the documented Redis user', async () => {
-  const findingOf = await examine({ REDIS_URL: urlOfUser() });
+  const findingOf = await runDoctor({ REDIS_URL: urlOfUser() });
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 

@@ -15,7 +15,7 @@ const SECONDS = 60;
 /** All nodes, by shard. */
 const nodesByShard = () => topology.shards.map(({ master, replica }) => [master, replica]);
 const tell = async (nodes: readonly RedisNode[], ...command: string[]) =>
-  Promise.all(nodes.map(async (node) => node.ask(...command)));
+  Promise.all(nodes.map(async (node) => node.sendCommand(...command)));
 
 test('every master can be read as soon as the client is ready', async () => {
   await using another = await openClient(topology.url);
@@ -86,17 +86,17 @@ test('while a slot moves to another master, every key can still be found', async
   const keys = ['{moving}:first', '{moving}:second'];
   for (const key of keys) await client.set(key, key, 'EX', SECONDS);
   const { slot, from, to } = await pickMove('{moving}');
-  await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
-  await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
+  await to.sendCommand('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
+  await from.sendCommand('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
   const target = ['127.0.0.1', String(to.port), '{moving}:first', '0', '1000', 'AUTH', PASSWORD];
-  await from.ask('MIGRATE', ...target);
+  await from.sendCommand('MIGRATE', ...target);
 
   const readAll = async () => Promise.all(keys.map(createSessionReads(client, SECONDS)));
   expect(await readAll()).toEqual(keys);
   expect(await client.set('{moving}:new', 'new', 'EX', SECONDS, 'NX')).toBe('OK');
 
-  await from.ask('MIGRATE', ...target.with(2, '{moving}:second'));
-  for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
+  await from.sendCommand('MIGRATE', ...target.with(2, '{moving}:second'));
+  for (const node of [to, from]) await node.sendCommand('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
   expect(await readAll()).toEqual(keys);
 });
 
@@ -108,7 +108,7 @@ test('a requested failover fails only commands on a connection that ioredis repl
     return reads.flatMap((read) => (read.status === 'rejected' ? [String(read.reason)] : []));
   };
   const failures: string[][] = [];
-  await replica.ask('CLUSTER', 'FAILOVER');
+  await replica.sendCommand('CLUSTER', 'FAILOVER');
   await eventually(async () => {
     failures.push(await readAll());
     return isReplica(master);
@@ -120,7 +120,7 @@ test('a requested failover fails only commands on a connection that ioredis repl
 });
 
 async function idOf(node: RedisNode): Promise<string> {
-  return String(await node.ask('CLUSTER', 'MYID'));
+  return String(await node.sendCommand('CLUSTER', 'MYID'));
 }
 
 /** Returns the slot of a key, its master and another master. */
@@ -128,16 +128,16 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   const masters: RedisNode[] = [];
   for (const { master, replica } of topology.shards)
     masters.push((await isReplica(master)) ? replica : master);
-  const replies = await Promise.allSettled(masters.map(async (node) => node.ask('GET', key)));
+  const replies = await Promise.allSettled(masters.map(async (node) => node.sendCommand('GET', key)));
   const from = masters[replies.findIndex(({ status }) => status === 'fulfilled')];
   const to = masters.find((node) => node !== from);
   if (from === undefined || to === undefined) throw new Error('no master has the key');
   // The nodes learn about a failover at different times.
   await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
-  return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
+  return { slot: String(await from.sendCommand('CLUSTER', 'KEYSLOT', key)), from, to };
 }
 
 async function knowsAsMaster(node: RedisNode, other: RedisNode): Promise<boolean> {
-  const [known, id] = [String(await node.ask('CLUSTER', 'NODES')), await idOf(other)];
+  const [known, id] = [String(await node.sendCommand('CLUSTER', 'NODES')), await idOf(other)];
   return known.split('\n').some((line) => line.startsWith(id) && /^\S+ \S+ master\b/.test(line));
 }

@@ -15,7 +15,7 @@ const topology = useFixture(startSentinels);
 
 /** Opens a client once the Sentinels are able to fail over. */
 async function openSettled() {
-  await topology.settled();
+  await topology.readyForFailover();
   return openRedis(topology.url);
 }
 
@@ -76,12 +76,12 @@ test('closing takes no longer than a command, even if the master hangs', async (
 test('a new login is tried at the master', async () => {
   await using client = await openSettled();
   const master = await topology.master();
-  await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
+  await master.sendCommand('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
   const login = { username: 'app', password: 'one' };
   await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow(
     'REDIS_URL has a user without a permission',
   );
-  await master.ask('ACL', 'SETUSER', 'app', '+getex');
+  await master.sendCommand('ACL', 'SETUSER', 'app', '+getex');
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
 });
 

@@ -153,7 +153,7 @@ describe('the log of a session', () => {
   });
 
   describe.each([API_PATH, '/workspaces', '/auth/session'])('when a request for %s finds it', (path) => {
-    const expire = () => testApp.advance(MAX_AGE_MS);
+    const expire = () => testApp.advanceClock(MAX_AGE_MS);
     const overwrite = async (id: string) =>
       testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
     test.each([

@@ -138,7 +138,7 @@ export async function startOwnRedis() {
  * Empties a Redis before each test in a file. The returned function starts a small service with the workspace browser in front
  * of it.
  */
-export function withEmptyRedis() {
+export function useEmptyRedis() {
   const own = useFixture(async () => startOwnRedis());
   beforeEach(async () => {
     await own.redis.flushall();

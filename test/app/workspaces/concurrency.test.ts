@@ -7,10 +7,10 @@ import type { Session } from '../../../src/session/record.ts';
 import { createConcurrencyLimiter, limitPages } from '../../../src/workspaces/concurrency.ts';
 import { eventually } from '../../support/eventually.ts';
 import { json } from '../../support/raw-service.ts';
-import { withEmptyRedis } from './browser-app.ts';
+import { useEmptyRedis } from './browser-app.ts';
 import type { Interception } from './small-service.ts';
 
-const start = withEmptyRedis();
+const start = useEmptyRedis();
 
 /** The pages of one session may use an eighth of these connections. */
 const CONNECTIONS = 24;

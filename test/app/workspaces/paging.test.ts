@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { json } from '../../support/raw-service.ts';
-import { namesIn, withEmptyRedis } from './browser-app.ts';
+import { namesIn, useEmptyRedis } from './browser-app.ts';
 import { workspaces } from './small-service.ts';
 
-const start = withEmptyRedis();
+const start = useEmptyRedis();
 
 /** A stopped clock. Seeking ends at the maximum number of requests rather than after ten seconds. */
 const STOPPED_CLOCK = { now: () => 0 };

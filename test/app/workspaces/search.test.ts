@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import { toItemView } from '../../../src/workspaces/item-view.ts';
 import { createMatcher } from '../../../src/workspaces/search.ts';
 import { json } from '../../support/raw-service.ts';
-import { namesIn, withEmptyRedis } from './browser-app.ts';
+import { namesIn, useEmptyRedis } from './browser-app.ts';
 import { workspaces } from './small-service.ts';
 
-const start = withEmptyRedis();
+const start = useEmptyRedis();
 
 test('a search reads the whole list in the largest pages and shows how many items it covered', async () => {
   await using app = await start(workspaces(250));

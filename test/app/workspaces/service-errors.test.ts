@@ -5,10 +5,10 @@ import request from 'supertest';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { json, response } from '../../support/raw-service.ts';
-import { withEmptyRedis, type BrowserAppOptions } from './browser-app.ts';
+import { useEmptyRedis, type BrowserAppOptions } from './browser-app.ts';
 import { workspaces, type Interception } from './small-service.ts';
 
-const start = withEmptyRedis();
+const start = useEmptyRedis();
 
 /** Headers contain whole seconds. At this time, rounding to the nearest second would end a pause too early. */
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);

@@ -44,7 +44,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
   };
 
   const service = await startRawService();
-  service.answer = ({ start, fields }, socket) => {
+  service.respond = ({ start, fields }, socket) => {
     const target = start.split(' ')[1] ?? '';
     // Keeps plus signs, like strict servers.
     const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));

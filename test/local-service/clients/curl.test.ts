@@ -2,18 +2,18 @@ import { readdir } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { useLocalService } from '../../support/local-service/fixture.ts';
 import { startProgram } from '../../support/programs.ts';
-import { addressesOf } from './whole-flow.ts';
+import { endpointUrls } from './oauth-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
 
 /** Runs the script from the documentation. */
 async function runScript(env: Readonly<Record<string, string>> = {}) {
-  const { origin } = addressesOf(strict);
+  const { origin } = endpointUrls(strict);
   await using script = await startProgram('docs/examples/flow-with-curl.sh', [], {
     SERVICE_URL: origin,
     ...env,
   });
-  const { code, output } = await script.ended();
+  const { code, output } = await script.waitForExit();
   return { code, lines: output.trimEnd().split('\n'), leftBehind: await readdir(script.folder) };
 }
 
@@ -33,7 +33,7 @@ test('the curl script completes the whole flow', async () => {
 
 test('the curl script handles an empty list', async () => {
   const service = await fixture.start({ workspaces: 0 });
-  const { code, lines } = await runScript({ SERVICE_URL: addressesOf(service).origin });
+  const { code, lines } = await runScript({ SERVICE_URL: endpointUrls(service).origin });
   expect(code).toBe(0);
   expect(lines.at(-1)).toBe('Listed 0 workspaces (pages: 1).');
 });

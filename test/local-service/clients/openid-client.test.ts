@@ -5,7 +5,7 @@ import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
-import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
+import { APP, endpointUrls, expectOAuthFlow, signIn, type OAuthClient } from './oauth-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
 const compat = useFixture(async () => fixture.start({ compat: true }));
@@ -17,7 +17,7 @@ const dialectFetch: openid.CustomFetch = async (url, init) =>
 
 /** The settings of a client: the URLs of a service, and how to reach and authenticate at its token endpoint. */
 interface Settings {
-  readonly addresses: ReturnType<typeof addressesOf>;
+  readonly addresses: ReturnType<typeof endpointUrls>;
   readonly tokenFetch: openid.CustomFetch;
   readonly authentication: 'body' | 'basic';
 }
@@ -48,7 +48,7 @@ function createOpenidClient({ addresses, tokenFetch, authentication }: Settings)
       };
       return openid.buildAuthorizationUrl(configuration, parameters).href;
     },
-    async takeCallback(callback) {
+    async handleCallback(callback) {
       const checks = { expectedState: state, pkceCodeVerifier: verifier };
       const response = await openid.authorizationCodeGrant(configuration, callback, checks);
       accessToken = response.access_token;
@@ -99,7 +99,7 @@ function createOauth4webapiClient({ addresses, tokenFetch, authentication }: Set
       }).toString();
       return url.href;
     },
-    async takeCallback(callback) {
+    async handleCallback(callback) {
       const parameters = oauth.validateAuthResponse(as, client, callback, state);
       const response = await oauth.authorizationCodeGrantRequest(
         as,
@@ -144,14 +144,14 @@ describe.each([
   ['oauth4webapi', createOauth4webapiClient],
 ])('%s', (_library, createClient) => {
   const dialectTo = (server: typeof strict, authentication: Settings['authentication']) =>
-    createClient({ addresses: addressesOf(server), tokenFetch: dialectFetch, authentication });
+    createClient({ addresses: endpointUrls(server), tokenFetch: dialectFetch, authentication });
 
   test('completes the whole flow with the dialect', async () => {
-    await expectWholeFlow(dialectTo(strict, 'body'), fixture, strict);
+    await expectOAuthFlow(dialectTo(strict, 'body'), fixture, strict);
   });
 
   test('refuses a response without token_type if the dialect is not used', async () => {
-    const addresses = addressesOf(strict);
+    const addresses = endpointUrls(strict);
     const client = createClient({ addresses, tokenFetch: plainFetch, authentication: 'body' });
     const error = (await signIn(client).catch((thrown: unknown) => thrown)) as Error;
     expect(error).toMatchObject({ code: 'OAUTH_INVALID_RESPONSE' });
@@ -161,6 +161,6 @@ describe.each([
 
   test('needs compatibility mode for HTTP Basic', async () => {
     await expect(signIn(dialectTo(strict, 'basic'))).rejects.toMatchObject({ error: 'invalid_client' });
-    await expectWholeFlow(dialectTo(compat, 'basic'), fixture, compat);
+    await expectOAuthFlow(dialectTo(compat, 'basic'), fixture, compat);
   });
 });

@@ -11,13 +11,13 @@ import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import { originOf } from '../../support/local-service/requests.ts';
 import {
   APP,
-  addressesOf,
-  allowAt,
-  expectWholeFlow,
+  endpointUrls,
+  authorizeApp,
+  expectOAuthFlow,
   signIn,
   type ApiResponse,
   type OAuthClient,
-} from './whole-flow.ts';
+} from './oauth-flow.ts';
 
 /** The library expects apps to access its client through a subclass. */
 class Strategy extends OAuth2Strategy {
@@ -48,7 +48,7 @@ beforeAll(() => {
 });
 
 function createStrategy(): Strategy {
-  const { authorize, token } = addressesOf(service);
+  const { authorize, token } = endpointUrls(service);
   return new Strategy(
     {
       authorizationURL: authorize,
@@ -89,7 +89,7 @@ function createClient(): OAuthClient {
       const page = await browser.fetch(`${originOf(app)}/auth/sign-in`);
       return page.headers.get('location') ?? '';
     },
-    async takeCallback(callback) {
+    async handleCallback(callback) {
       const page = await browser.fetch(callback);
       if (page.status !== 200) throw new Error(`The app responded ${page.status}: ${page.text}`);
       tokens = JSON.parse(page.text) as PassportTokens;
@@ -125,20 +125,20 @@ async function refreshWithLibrary(refreshToken: string): Promise<string> {
 
 test('passport-oauth2 with state and PKCE completes the whole flow', async () => {
   library.useAuthorizationHeaderforGET(true);
-  await expectWholeFlow(createClient(), fixture, service);
+  await expectOAuthFlow(createClient(), fixture, service);
 });
 
 test('by default, passport-oauth2 sends the access token in the query, which the service ignores', async () => {
   library.useAuthorizationHeaderforGET(false);
   const client = createClient();
   await signIn(client);
-  expect(await client.get(addressesOf(service).workspaces)).toMatchObject({
+  expect(await client.get(endpointUrls(service).workspaces)).toMatchObject({
     status: 401,
     body: { code: 'UNAUTHORIZED' },
   });
 });
 
 test('passport-oauth2 refuses a callback from another browser', async () => {
-  const callback = await allowAt(await createClient().authorizationUrl());
-  await expect(createClient().takeCallback(callback)).rejects.toThrow('The app responded 403');
+  const callback = await authorizeApp(await createClient().authorizationUrl());
+  await expect(createClient().handleCallback(callback)).rejects.toThrow('The app responded 403');
 });

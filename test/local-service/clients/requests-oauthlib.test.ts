@@ -10,13 +10,13 @@ import { useFixture } from '../../support/fixtures.ts';
 import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   APP,
-  addressesOf,
-  allowAt,
-  expectWholeFlow,
+  endpointUrls,
+  authorizeApp,
+  expectOAuthFlow,
   signIn,
   type ApiResponse,
   type OAuthClient,
-} from './whole-flow.ts';
+} from './oauth-flow.ts';
 
 const fixture = useFixture(startServiceFixture);
 const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
@@ -25,7 +25,7 @@ type PythonClient = OAuthClient & AsyncDisposable;
 
 /** Starts requests-oauthlib in its own process. A step rejects with the OAuth error of the library. */
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
-  const app = JSON.stringify({ ...APP, ...addressesOf(server) });
+  const app = JSON.stringify({ ...APP, ...endpointUrls(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
     // Without this, the library refuses http URLs.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
@@ -45,7 +45,7 @@ function startPythonClient(server: Server, credentials: 'body' | 'basic'): Pytho
   };
   return {
     authorizationUrl: async () => String(await run('authorization_url')),
-    takeCallback: async (callback) => void (await run('take_callback', callback.href)),
+    handleCallback: async (callback) => void (await run('take_callback', callback.href)),
     get: async (url) => (await run('get', url)) as ApiResponse,
     refresh: async () => void (await run('refresh')),
     async [Symbol.asyncDispose]() {
@@ -64,7 +64,7 @@ const [describeIfInstalled, note] = hasRequestsOauthlib()
 describeIfInstalled(`requests-oauthlib${note}`, () => {
   test('completes the whole flow with include_client_id', async () => {
     await using client = startPythonClient(strict, 'body');
-    await expectWholeFlow(client, fixture, strict);
+    await expectOAuthFlow(client, fixture, strict);
   });
 
   test('needs compatibility mode by default (HTTP Basic)', async () => {
@@ -72,14 +72,14 @@ describeIfInstalled(`requests-oauthlib${note}`, () => {
     await expect(signIn(refused)).rejects.toThrow('invalid_client');
     const compat = await fixture.start({ compat: true });
     await using client = startPythonClient(compat, 'basic');
-    await expectWholeFlow(client, fixture, compat);
+    await expectOAuthFlow(client, fixture, compat);
   });
 
   test('refuses a callback for another client', async () => {
     await using other = startPythonClient(strict, 'body');
     await using client = startPythonClient(strict, 'body');
     await client.authorizationUrl();
-    const callback = await allowAt(await other.authorizationUrl());
-    await expect(client.takeCallback(callback)).rejects.toThrow('mismatching_state');
+    const callback = await authorizeApp(await other.authorizationUrl());
+    await expect(client.handleCallback(callback)).rejects.toThrow('mismatching_state');
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { AuthorizationCode, type AccessToken, type ModuleOptions } from 'simple-oauth2';
 import { useFixture } from '../../support/fixtures.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
-import { APP, addressesOf, expectWholeFlow, getWith, signIn, type OAuthClient } from './whole-flow.ts';
+import { APP, endpointUrls, expectOAuthFlow, getWith, signIn, type OAuthClient } from './oauth-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
 const compat = useFixture(async () => fixture.start({ compat: true }));
@@ -23,7 +23,7 @@ function createClient(
   options: Options,
   { keepsRefreshToken = true, secret = APP.secret, auth = {} }: Choices = {},
 ): OAuthClient {
-  const { origin, authorize, token } = addressesOf(server);
+  const { origin, authorize, token } = endpointUrls(server);
   const library = new AuthorizationCode({
     client: { id: APP.id, secret },
     auth: { tokenHost: origin, tokenPath: token, authorizePath: authorize, ...auth },
@@ -34,7 +34,7 @@ function createClient(
   return {
     authorizationUrl: async () =>
       library.authorizeURL({ redirect_uri: APP.callback, scope: APP.scope, state }),
-    async takeCallback({ searchParams }) {
+    async handleCallback({ searchParams }) {
       expect(searchParams.get('state')).toBe(state);
       const code = searchParams.get('code') ?? '';
       tokens = await library.getToken({ code, redirect_uri: APP.callback });
@@ -53,12 +53,12 @@ function createClient(
 const refusal = (error: string) => ({ data: { payload: expect.objectContaining({ error }) } });
 
 test('simple-oauth2 with credentials in the body completes the whole flow', async () => {
-  await expectWholeFlow(createClient(strict, { authorizationMethod: 'body' }), fixture, strict);
+  await expectOAuthFlow(createClient(strict, { authorizationMethod: 'body' }), fixture, strict);
 });
 
 test('simple-oauth2 needs compatibility mode by default (HTTP Basic)', async () => {
   await expect(signIn(createClient(strict, {}))).rejects.toMatchObject(refusal('invalid_client'));
-  await expectWholeFlow(createClient(compat, {}), fixture, compat);
+  await expectOAuthFlow(createClient(compat, {}), fixture, compat);
 });
 
 test.each(['body', 'header'] as const)(
@@ -66,7 +66,7 @@ test.each(['body', 'header'] as const)(
   async (authorizationMethod) => {
     const options: Options = { bodyFormat: 'json', authorizationMethod };
     await expect(signIn(createClient(strict, options))).rejects.toMatchObject(refusal('invalid_request'));
-    await expectWholeFlow(createClient(compat, options), fixture, compat);
+    await expectOAuthFlow(createClient(compat, options), fixture, compat);
   },
 );
 
@@ -76,19 +76,19 @@ test.each(['strict', 'loose'] as const)(
     const secret = 'a secret: 100%+1/~';
     const service = await fixture.start({ compat: true, clientSecret: secret });
     const client = createClient(service, { credentialsEncodingMode }, { secret });
-    await expectWholeFlow(client, fixture, service);
+    await expectOAuthFlow(client, fixture, service);
   },
 );
 
 test('simple-oauth2 can use the alternative endpoint paths in compatibility mode', async () => {
-  const { authorize, token } = addressesOf(compat);
+  const { authorize, token } = endpointUrls(compat);
   const auth = {
     authorizePath: authorize.replace(/\/$/, ''),
     tokenPath: `${token}/`,
     refreshPath: token.replace(/token$/, 'refresh'),
   };
   const client = createClient(compat, {}, { auth });
-  await expectWholeFlow(client, fixture, compat);
+  await expectOAuthFlow(client, fixture, compat);
 });
 
 // lib/access-token.js looks for the old refresh token in the wrong place.
@@ -102,5 +102,5 @@ test('simple-oauth2 drops the refresh token if a refresh returns no new one', as
 test('simple-oauth2 completes the whole flow without help if refresh tokens rotate', async () => {
   const service = await fixture.start({ rotateRefresh: true });
   const client = createClient(service, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
-  await expectWholeFlow(client, fixture, service);
+  await expectOAuthFlow(client, fixture, service);
 });

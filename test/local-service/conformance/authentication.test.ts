@@ -7,17 +7,17 @@ import {
   openBrowser,
 } from '../../support/local-service/cookie-browser.ts';
 import {
-  ASKS_TO_SIGN_IN,
-  A_TOKEN,
+  SHOWS_SIGN_IN_PAGE,
+  ANY_TOKEN,
   INVALID_GRANT,
   INVALID_REQUEST,
   NEW_TOKEN,
-  SHOWS_ERROR,
+  SHOWS_ERROR_PAGE,
   TOKENS,
   apiRefusal,
   authorizationOutcome,
   outcomeOf,
-  tellsApp,
+  redirectsWithError,
   tokenRefusal,
 } from '../../support/local-service/expectations.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
@@ -67,15 +67,15 @@ test('2 app registration: the id, secret, redirect URLs (any number) and scopes 
   }
   const valid = { ...own, redirect_uri: 'https://app.example/one' };
   for (const unregistered of [{ redirect_uri: CALLBACK }, { client_id: 'demo-app' }]) {
-    expect(await outcomeWith({ ...valid, ...unregistered }, custom)).toEqual(SHOWS_ERROR);
+    expect(await outcomeWith({ ...valid, ...unregistered }, custom)).toEqual(SHOWS_ERROR_PAGE);
   }
-  const refusal = { ...tellsApp('invalid_scope'), to: valid.redirect_uri };
+  const refusal = { ...redirectsWithError('invalid_scope'), to: valid.redirect_uri };
   expect(await outcomeWith({ ...valid, scope: 'room:read' }, custom)).toEqual(refusal);
 });
 
 test('2 scope form: a scope is a resource with `read` or `write`, and grants only that', async () => {
   for (const scope of ['room', 'read', 'room:', ':read', 'room:delete', 'room:read:write', 'room.read']) {
-    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_scope'));
+    expect(await outcomeWith({ scope })).toEqual(redirectsWithError('invalid_scope'));
   }
   const all = (await service.newTokens()).access_token;
   const [id] = idsOf(await service.readPages('/workspaces', all));
@@ -92,11 +92,11 @@ test('2 scope form: a scope is a resource with `read` or `write`, and grants onl
 
 test('2 scope separator: several scopes form one string, separated by spaces', async () => {
   for (const scope of ['room:read', 'workspace:read room:write', 'room:read room:write']) {
-    expect(await outcomeWith({ scope })).toEqual(ASKS_TO_SIGN_IN);
+    expect(await outcomeWith({ scope })).toEqual(SHOWS_SIGN_IN_PAGE);
   }
   for (const separator of [',', ', ', ';', '+', '|', '\t', '\n', '']) {
     const scope = ['room:read', 'room:write'].join(separator);
-    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_scope'));
+    expect(await outcomeWith({ scope })).toEqual(redirectsWithError('invalid_scope'));
   }
   const { access_token } = await service.newTokens('room:write workspace:read');
   expect(await listWith(access_token)).toMatchObject({ status: 200 });
@@ -105,17 +105,19 @@ test('2 scope separator: several scopes form one string, separated by spaces', a
 test('2 scope case: scopes are case-sensitive', async () => {
   const custom = await fixture.start({ scopes: ['Room:read', 'room:write'] });
   for (const scope of ['Room:read', 'room:write']) {
-    expect(await outcomeWith({ scope }, custom)).toEqual(ASKS_TO_SIGN_IN);
+    expect(await outcomeWith({ scope }, custom)).toEqual(SHOWS_SIGN_IN_PAGE);
   }
   for (const scope of ['room:read', 'Room:write', 'Room:Read', 'ROOM:READ']) {
-    expect(await outcomeWith({ scope }, custom)).toEqual(tellsApp('invalid_scope'));
+    expect(await outcomeWith({ scope }, custom)).toEqual(redirectsWithError('invalid_scope'));
   }
   const { access_token } = await custom.newTokens('Room:read');
   expect(await listWith(access_token)).toEqual(apiRefusal(403, 'INVALID_SCOPE')); // the list needs room:read
 });
 
 test('5 rule 1, code grant: OAuth 2.0 with only the Authorization Code Grant', async () => {
-  expect(await outcomeWith({ response_type: 'token' })).toEqual(tellsApp('unsupported_response_type'));
+  expect(await outcomeWith({ response_type: 'token' })).toEqual(
+    redirectsWithError('unsupported_response_type'),
+  );
   for (const grant_type of ['password', 'client_credentials']) {
     const fields = codeFields(await service.newCode(), { ...DEMO, scope: 'room:read', grant_type });
     expect(await post(fields)).toEqual(tokenRefusal('unsupported_grant_type'));
@@ -134,7 +136,7 @@ test('5 rule 1, PKCE: a code issued with a challenge needs its verifier', async 
 });
 
 test('5 rule 2, step 1: the app redirects a new user to the authorization endpoint', async () => {
-  expect(await outcomeWith({})).toEqual(ASKS_TO_SIGN_IN);
+  expect(await outcomeWith({})).toEqual(SHOWS_SIGN_IN_PAGE);
 });
 
 test('5 rule 2, step 2: after sign-in and consent, the user is redirected back with the code and state', async () => {
@@ -143,7 +145,7 @@ test('5 rule 2, step 2: after sign-in and consent, the user is redirected back w
   expect(locationOf(signIn)).toBe(url);
   const back = new URL(locationOf(await browser.submit(url, await browser.get(url), 'allow')));
   expect(back.origin + back.pathname).toBe(CALLBACK);
-  expect(Object.fromEntries(back.searchParams)).toEqual({ code: A_TOKEN, state: 'a state & more' });
+  expect(Object.fromEntries(back.searchParams)).toEqual({ code: ANY_TOKEN, state: 'a state & more' });
 });
 
 test('5 rule 2, step 3: the app exchanges the code for tokens', async () => {
@@ -206,11 +208,11 @@ test('5 rule 7: a request must match the registered redirect URLs and scopes', a
   const redirectUris = [CALLBACK, 'http://localhost:3000/other'];
   const custom = await fixture.start({ redirectUris, scopes: ['room:read'] });
   for (const redirect_uri of redirectUris) {
-    expect(await outcomeWith({ redirect_uri, scope: 'room:read' }, custom)).toEqual(ASKS_TO_SIGN_IN);
-    const refusal = { ...tellsApp('invalid_scope'), to: redirect_uri };
+    expect(await outcomeWith({ redirect_uri, scope: 'room:read' }, custom)).toEqual(SHOWS_SIGN_IN_PAGE);
+    const refusal = { ...redirectsWithError('invalid_scope'), to: redirect_uri };
     expect(await outcomeWith({ redirect_uri, scope: 'room:read room:write' }, custom)).toEqual(refusal);
   }
   for (const redirect_uri of [redirectUris.join(','), 'http://localhost:3000/third']) {
-    expect(await outcomeWith({ redirect_uri, scope: 'room:read' }, custom)).toEqual(SHOWS_ERROR);
+    expect(await outcomeWith({ redirect_uri, scope: 'room:read' }, custom)).toEqual(SHOWS_ERROR_PAGE);
   }
 });

@@ -9,10 +9,10 @@ import {
   signInAndAllow,
 } from '../../support/local-service/cookie-browser.ts';
 import {
-  ASKS_TO_SIGN_IN,
-  SHOWS_ERROR,
+  SHOWS_SIGN_IN_PAGE,
+  SHOWS_ERROR_PAGE,
   authorizationOutcome,
-  tellsApp,
+  redirectsWithError,
 } from '../../support/local-service/expectations.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
 import { CALLBACK } from '../../support/local-service/requests.ts';
@@ -28,7 +28,7 @@ const outcomeWith = (overrides: Record<string, string | undefined>) =>
 
 test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async () => {
   expect(AUTHORIZATION).toBe('/api/public/v1/authorization/oauth2/');
-  expect(await authorizationOutcome(service, url)).toEqual(ASKS_TO_SIGN_IN);
+  expect(await authorizationOutcome(service, url)).toEqual(SHOWS_SIGN_IN_PAGE);
   for (const method of ['put', 'patch', 'delete'] as const) {
     const { status, headers } = await request(service)[method](url);
     expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET, HEAD, POST' });
@@ -55,30 +55,30 @@ test('4.1 browser redirect: works for a browser redirected by an app on another 
 });
 
 test('4.1 client_id: required; must match the registered app', async () => {
-  expect(await outcomeWith({ client_id: 'demo-app' })).toEqual(ASKS_TO_SIGN_IN);
+  expect(await outcomeWith({ client_id: 'demo-app' })).toEqual(SHOWS_SIGN_IN_PAGE);
   for (const client_id of [undefined, '', 'other-app', 'Demo-App', 'demo-app ']) {
-    expect(await outcomeWith({ client_id })).toEqual(SHOWS_ERROR);
+    expect(await outcomeWith({ client_id })).toEqual(SHOWS_ERROR_PAGE);
   }
 });
 
 test('4.1 redirect_uri: required; must equal a registered URL', async () => {
-  expect(await outcomeWith({ redirect_uri: CALLBACK })).toEqual(ASKS_TO_SIGN_IN);
+  expect(await outcomeWith({ redirect_uri: CALLBACK })).toEqual(SHOWS_SIGN_IN_PAGE);
   const others = ['/', '?a=b', '#part', '/../callback'].map((more) => CALLBACK + more);
   const foreign = ['https://evil.example/', CALLBACK.replace('http:', 'https:'), CALLBACK.toUpperCase()];
   for (const redirect_uri of [undefined, '', ...others, ...foreign]) {
-    expect(await outcomeWith({ redirect_uri })).toEqual(SHOWS_ERROR);
+    expect(await outcomeWith({ redirect_uri })).toEqual(SHOWS_ERROR_PAGE);
   }
 });
 
 test('4.1 scope: required; case-sensitive scopes separated by spaces', async () => {
   for (const scope of ['room:read', 'room:write room:read']) {
-    expect(await outcomeWith({ scope })).toEqual(ASKS_TO_SIGN_IN);
+    expect(await outcomeWith({ scope })).toEqual(SHOWS_SIGN_IN_PAGE);
   }
   for (const scope of [undefined, '']) {
-    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_request'));
+    expect(await outcomeWith({ scope })).toEqual(redirectsWithError('invalid_request'));
   }
   for (const scope of ['Room:Read', 'room:read,room:write', 'room:read mural:read']) {
-    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_scope'));
+    expect(await outcomeWith({ scope })).toEqual(redirectsWithError('invalid_scope'));
   }
 });
 
@@ -92,12 +92,12 @@ test('4.1 state: optional; any value is returned unchanged', async () => {
 });
 
 test('4.1 response_type: required; only `code`', async () => {
-  expect(await outcomeWith({ response_type: 'code' })).toEqual(ASKS_TO_SIGN_IN);
+  expect(await outcomeWith({ response_type: 'code' })).toEqual(SHOWS_SIGN_IN_PAGE);
   for (const response_type of [undefined, '']) {
-    expect(await outcomeWith({ response_type })).toEqual(tellsApp('invalid_request'));
+    expect(await outcomeWith({ response_type })).toEqual(redirectsWithError('invalid_request'));
   }
   for (const response_type of ['token', 'id_token', 'code token', 'Code']) {
-    expect(await outcomeWith({ response_type })).toEqual(tellsApp('unsupported_response_type'));
+    expect(await outcomeWith({ response_type })).toEqual(redirectsWithError('unsupported_response_type'));
   }
 });
 

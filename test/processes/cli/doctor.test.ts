@@ -28,7 +28,7 @@ beforeAll(() => {
 /** Runs the same script as `npm run doctor`, with only these variables. */
 async function doctor(variables: Record<string, string>, ...args: string[]) {
   await using program = await startProgram(process.execPath, ['scripts/doctor.mjs', ...args], variables);
-  return await program.ended();
+  return await program.waitForExit();
 }
 
 function parse(output: string): Report {
@@ -51,7 +51,7 @@ describe('npm run doctor', () => {
   test('prints each problem with its remedy, and exits with 1', async () => {
     const variables = { ...env, CLIENT_SECRET: 'a-wrong-secret' };
     await using program = await startProgram('npm', ['run', '-s', 'doctor'], variables);
-    const { code, output } = await program.ended();
+    const { code, output } = await program.waitForExit();
     expect(output).toMatch(/^PROBLEM {2}Service: CLIENT_ID and CLIENT_SECRET: .*\n {9}To do: /m);
     expect(output).toMatch(/\n1 problem and \d warnings?: see above\.\n$/);
     expect(code).toBe(1);

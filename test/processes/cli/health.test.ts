@@ -12,7 +12,7 @@ const startHealth = async (status: number, host?: string) =>
 async function health(port: number, env: Readonly<Record<string, string>> = {}, ...args: string[]) {
   const variables = { PORT: String(port), ...env };
   await using program = await startProgram(process.execPath, ['dist/cli/health.js', ...args], variables);
-  return await program.ended();
+  return await program.waitForExit();
 }
 
 test.each([

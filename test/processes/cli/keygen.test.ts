@@ -6,7 +6,7 @@ import { minimalEnv } from '../../unit/config/minimal-env.ts';
 test('keygen prints only a new key, which the configuration accepts', async () => {
   const keygen = async () => {
     await using program = await startProgram(process.execPath, ['scripts/keygen.mjs']);
-    return (await program.ended()).output;
+    return (await program.waitForExit()).output;
   };
   const [key, other] = await Promise.all([keygen(), keygen()]);
   expect(key).toMatch(/^[\w-]{43}\n$/);

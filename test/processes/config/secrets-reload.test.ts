@@ -23,7 +23,7 @@ describe('a reload', () => {
     const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
     await folder.write('CLIENT_SECRET', 'another-secret');
     await folder.write('SESSION_KEYS', text);
-    const line = await fleet.at(0).rereadSecrets();
+    const line = await fleet.at(0).reloadSecrets();
     expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
     expect(JSON.stringify(line)).not.toContain(text || 'nothing');
     expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
@@ -37,15 +37,15 @@ test('reloading a missing file changes nothing, and reloading a new file changes
   const { cookie } = await fleet.createSession();
   const { url } = fleet.at(0);
   await folder.remove('SESSION_KEYS');
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+  expect(await fleet.at(0).reloadSecrets()).toMatchObject({
     problems: ["SESSION_KEYS_FILE names a file that can't be read (ENOENT)"],
   });
   expect((await send(url, cookie)).status).toBe(200);
 
   await folder.write('SESSION_KEYS', newKey());
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['SESSION_KEYS'] });
+  expect(await fleet.at(0).reloadSecrets()).toMatchObject({ changed: ['SESSION_KEYS'] });
   expect((await send(url, cookie)).status).toBe(401);
-  const unchanged = await fleet.at(0).rereadSecrets();
+  const unchanged = await fleet.at(0).reloadSecrets();
   expect(unchanged).toMatchObject({ level: 'info', msg: 'secrets unchanged' });
   expect(unchanged).not.toHaveProperty('changed');
   const metrics = (await send(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
@@ -66,7 +66,7 @@ test('a response in progress completes after a reload', async () => {
   const response = await request(`${fleet.at(0).url}/api/public/v1/slow`, { headers: { cookie } });
   await folder.write('SESSION_KEYS', newKey());
   await folder.write('CLIENT_SECRET', 'another-secret');
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['CLIENT_SECRET', 'SESSION_KEYS'] });
+  expect(await fleet.at(0).reloadSecrets()).toMatchObject({ changed: ['CLIENT_SECRET', 'SESSION_KEYS'] });
   finish();
   expect(await response.body.text()).toBe('the first half, and the second');
 });
@@ -74,7 +74,7 @@ test('a response in progress completes after a reload', async () => {
 test('SIGHUP without a secrets file changes nothing, and the process keeps running', async () => {
   await using fleet = await startFleet();
   const { cookie } = await fleet.createSession();
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+  expect(await fleet.at(0).reloadSecrets()).toMatchObject({
     level: 'info',
     msg: 'no secrets to reload',
   });

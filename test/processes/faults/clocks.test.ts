@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 const setClocks = async (...skews: number[]) =>
-  Promise.all(skews.map(async (skewMs, at) => fleet.at(at).setClock(skewMs)));
+  Promise.all(skews.map(async (skewMs, at) => fleet.at(at).setClockSkew(skewMs)));
 /** Sends requests one after another, alternating between the two processes. */
 const sendMany = async (requests: number, { cookie }: TestSession) => {
   const responses = [];

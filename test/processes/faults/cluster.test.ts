@@ -19,7 +19,7 @@ const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 async function createBoth({ master, replica }: Shard) {
   const sessions = await failovers.createSessions(fleet, SESSIONS);
   const serving = (await isReplica(master)) ? replica : master;
-  const keys = new Set((await serving.ask('KEYS', 'cloakroom:session:*')) as string[]);
+  const keys = new Set((await serving.sendCommand('KEYS', 'cloakroom:session:*')) as string[]);
   const isHeld = ({ id }: TestSession) => keys.has(`cloakroom:session:${hashId(id)}`);
   const [held, others] = [sessions.filter(isHeld), sessions.filter((session) => !isHeld(session))];
   expect(held.length).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ describe.each([
     await load.next(200);
     failover = await failovers.observeFailover(fleet, held, `Cluster: one of three masters ${how}`, {
       begin: async () => (how === 'hangs' ? shard.master.pause() : shard.master.kill()),
-      async mend() {
+      async repair() {
         if (how === 'is killed') return;
         shard.master.resume();
         await eventually(async () => isReplica(shard.master));

@@ -5,10 +5,10 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
-import { fc, times } from '../../support/properties.ts';
+import { fc, scaled } from '../../support/properties.ts';
 import { COMMANDS, CONTINUE, stopAt } from './interleavings/commands.ts';
 import { createSession } from './interleavings/actions.ts';
-import { cleanUp, checkRun, settle, useAll } from './interleavings/ending.ts';
+import { resetFleet, checkRun, settle, useEverySession } from './interleavings/checks.ts';
 import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
@@ -16,10 +16,10 @@ import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
  * Number of runs with rotation, the harder case. Without rotation, a third of them run. A failure prints its seed, its path and
  * the replayPath of its commands. Pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath) to repeat it.
  */
-const RUNS = times(24);
+const RUNS = scaled(24);
 const SHRINK_FOR_MS = 30_000;
 /** Leaves a slow machine enough time to print the sequence that failed. */
-const RUNS_FOR_AT_MOST_MS = times(240_000);
+const RUNS_FOR_AT_MOST_MS = scaled(240_000);
 
 describe.each([
   { rotation: 'on', numRuns: RUNS },
@@ -48,10 +48,10 @@ describe.each([
       await createSession(run, LIFETIME_MS);
       await fc.asyncModelRun(() => ({ model, real: run }), commands);
       await settle(run);
-      await useAll(run);
+      await useEverySession(run);
       await checkRun(run);
     } finally {
-      await cleanUp(run);
+      await resetFleet(run);
     }
   };
 

@@ -27,7 +27,7 @@ test('200 requests of a session with an expired token cause one token request, a
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(session.cookie, REQUESTS);
   reportFault('200 requests at once at an expiry, rotation on', responses, {
-    sessionsLost: await fleet.countLost([session]),
+    sessionsLost: await fleet.countLostSessions([session]),
   });
   expect(tally(responses)).toEqual({ 200: REQUESTS });
   expect(fleet.service.refreshes).toHaveLength(1);
@@ -50,7 +50,7 @@ test('200 requests with the same refused token cause one token request', async (
 async function refreshThrice(given: Fleet): Promise<string[]> {
   const session = await given.createSession('demo', { expiresAt: 0 });
   const setClocks = async (skewMs: number) =>
-    Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(skewMs)));
+    Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClockSkew(skewMs)));
   for (let round = 0; round < 3; round += 1) {
     expect(tally(await sendAll(session.cookie, 40, given))).toEqual({ 200: 40 });
     const stored = await given.storedGrant(session);

@@ -45,7 +45,7 @@ async function expectNothingLost(
   const responses = [await first, ...(await load.stop())];
   await Promise.all(fleet.processes.map(untilReady));
   const after = await Promise.all(fleet.processes.map(async ({ url }) => send(url, session.cookie)));
-  const sessionsLost = await fleet.countLost([session]);
+  const sessionsLost = await fleet.countLostSessions([session]);
   reportFault(fault, responses, { sessionsLost, recoveredInMs });
   expect(tally(after)).toEqual({ 200: 3 });
   const allowed = ['200', '503 session_store_unavailable'];

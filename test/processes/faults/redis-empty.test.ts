@@ -8,7 +8,7 @@ import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { send } from '../../support/fleet/requests.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
-import { passSignIn } from '../../support/test-app.ts';
+import { submitSignIn } from '../../support/test-app.ts';
 
 const redis = useFixture(startRedisServer);
 let origin: string;
@@ -34,7 +34,7 @@ class RecordingBrowser extends Browser {
 
 test('after Redis has lost its data, one sign-in returns the user to the page without a redirect loop', async () => {
   const browser = new RecordingBrowser();
-  const consent = await passSignIn(browser, await browser.open(`${origin}/workspaces`));
+  const consent = await submitSignIn(browser, await browser.open(`${origin}/workspaces`));
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
   expect([signedIn.status, signedIn.url.pathname]).toEqual([200, '/workspaces']);
 

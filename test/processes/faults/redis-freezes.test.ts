@@ -19,7 +19,7 @@ const proxy = useFixture(async () => startRedisProxy(redis.port));
 // The test's own connection does not use the proxy.
 const fleet = useFleet(() => ({ redisUrl: redis.url, env: { REDIS_URL: proxy.url } }));
 afterEach(async () => {
-  proxy.thaw();
+  proxy.unfreeze();
   fleet.service.intercept = () => false;
   // Wait until all held commands on both connections have their replies.
   await eventually(async () => (await send(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
@@ -47,7 +47,7 @@ describe('if Redis freezes during a refresh', () => {
       const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
       proxy.freezeAt = command;
       expectInTime(await send(fleet.at(0).url, cookie), 503);
-      proxy.thaw();
+      proxy.unfreeze();
       await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
     },
   );
@@ -71,7 +71,7 @@ describe('if Redis freezes during a refresh', () => {
     proxy.freezeAt = deletesEntry(id);
     expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
     await eventually(async () => failedCleanUps() >= before + 2);
-    proxy.thaw();
+    proxy.unfreeze();
     const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
@@ -107,7 +107,7 @@ describe('if Redis freezes during a sign-in', () => {
     const response = await signInFrozenAt(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(response, 503);
     expect(String(response.headers['set-cookie'])).not.toContain('cloakroom=');
-    proxy.thaw();
+    proxy.unfreeze();
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 200);
   });
 
@@ -116,7 +116,7 @@ describe('if Redis freezes during a sign-in', () => {
     const response = await signInFrozenAt(old.cookie, /ended/);
     expectInTime(response, 303);
     const fresh = /cloakroom=[^;]+/.exec(String(response.headers['set-cookie']))?.[0] ?? '';
-    proxy.thaw();
+    proxy.unfreeze();
     await eventually(async () => (await send(fleet.at(0).url, fresh)).status === 200);
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 401);
   });

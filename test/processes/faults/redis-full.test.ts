@@ -24,13 +24,13 @@ beforeAll(async () => {
   expiring = await fleet.createSession('expiring', { expiresAt: Date.now() + 290_000 });
   seen = await observeFault(fleet, {
     async begin() {
-      await redis.fill();
+      await redis.fillMemory();
       expiringUser = startPollingUser(fleet, expiring, ['api']);
     },
     async end() {
       refreshesDuring = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
       await expiringUser.stop();
-      await redis.makeRoom();
+      await redis.freeMemory();
     },
   });
 });
@@ -77,7 +77,7 @@ test('with Redis full, every response arrives within 2 s', () => {
 
 test('once Redis has free memory again, refresh and sign-in work, and no session is lost', async () => {
   const { sessions, responses, recoveredInMs } = seen;
-  const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired, expiring]);
+  const sessionsLost = await fleet.countLostSessions([sessions.unexpired, sessions.expired, expiring]);
   reportFault('Redis is full (noeviction)', responses, {
     sessionsLost,
     recoveredInMs: Math.max(recoveredInMs.expired, recoveredInMs.login),

@@ -18,7 +18,7 @@ const proxy = useFixture(async () => startRedisProxy(redis.port));
 const fleet = useFleet(() => ({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: proxy.url } }));
 afterEach(() => {
   proxy.delayMs = 0;
-  proxy.onlyAfter = '';
+  proxy.delayRepliesTo = '';
 });
 
 const delayReplies = (ms: number): RedisFault => ({
@@ -97,7 +97,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
 
   test('no session is lost, and all requests succeed again soon after the fault', async () => {
     const { sessions, responses, recoveredInMs } = seen;
-    const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
+    const sessionsLost = await fleet.countLostSessions([sessions.unexpired, sessions.expired]);
     reportFault(`Redis ${how}`, responses, { sessionsLost, recoveredInMs: recoveredInMs.api });
     expect(sessionsLost).toBe(0);
     expect(tally(responses)).not.toHaveProperty('401 session_expired');
@@ -114,7 +114,7 @@ test('while Redis replies 300 ms late, all requests succeed and every process is
   expectNearlyAll(login, '302');
   expectNearlyAll([...callback, ...logout], '303');
   for (const { body } of readyz) expect(JSON.parse(body)).toEqual({ status: 'ready' });
-  const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
+  const sessionsLost = await fleet.countLostSessions([sessions.unexpired, sessions.expired]);
   reportFault('Redis replies 300 ms late', responses, { sessionsLost });
 });
 
@@ -136,7 +136,7 @@ test('a lock that Redis grants after the timeout does not delay later requests',
   await load.next(200);
   const recoveredInMs = over.ms();
   reportFault('Redis grants a refresh lock too late', await load.stop(), {
-    sessionsLost: await fleet.countLost([session]),
+    sessionsLost: await fleet.countLostSessions([session]),
     recoveredInMs,
   });
   // A lock without a known holder would expire after 5 s, which is 3.5 s from here.

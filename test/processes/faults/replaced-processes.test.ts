@@ -53,7 +53,7 @@ test('no request fails while processes are replaced one after another', async ()
   await eventually(async () => fleet.at(2).logged().some(isApiRequest));
   const responses = [...(await quick.stop()), ...(await slow.stop())];
 
-  const sessionsLost = await fleet.countLost(sessions);
+  const sessionsLost = await fleet.countLostSessions(sessions);
   reportFault('three processes replaced one after another behind HAProxy', responses, { sessionsLost });
   expect(tally(responses)).toEqual({ 200: responses.length });
   expect(responses.length).toBeGreaterThan(200);
@@ -87,7 +87,7 @@ test('another process takes over the reads of a killed process, and no write is 
   await eventually(async () => fleet.at(2).logged().some(isApiRequest));
   const responses = await reads.stop();
 
-  const sessionsLost = await fleet.countLost(sessions);
+  const sessionsLost = await fleet.countLostSessions(sessions);
   reportFault('one of three processes killed behind HAProxy: reads', responses, { sessionsLost });
   expect(tally(responses)).toEqual({ 200: responses.length });
   expect(sessionsLost).toBe(0);

@@ -18,7 +18,7 @@ describe('when the master is killed under load', () => {
   let failover: failovers.ObservedFailover;
   let logged: string[];
   beforeAll(async () => {
-    await topology.settled();
+    await topology.readyForFailover();
     const loggedBefore = fleet.processes.map((process) => process.logged().length);
     const sessions = await failovers.createSessions(fleet, SESSIONS);
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master is killed', {
@@ -47,7 +47,7 @@ describe('when the master hangs under load and returns after another has taken i
   let failover: failovers.ObservedFailover;
   let shutdown: { readonly exitCode: number | null; readonly ms: number };
   beforeAll(async () => {
-    await topology.settled();
+    await topology.readyForFailover();
     const leaving = await fleet.add();
     await failovers.untilReadiness(fleet, 200);
     fleet.processes.pop(); // so that requests go only to the other processes
@@ -59,7 +59,7 @@ describe('when the master hangs under load and returns after another has taken i
         master.pause();
         shutdown = { exitCode: await leaving.stop(), ms: watch.ms() };
       },
-      async mend() {
+      async repair() {
         master.resume();
         await eventually(async () => isReplica(master));
       },

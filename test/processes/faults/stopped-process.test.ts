@@ -13,10 +13,10 @@ test('a process stopped while it holds the lock sends no token request after ano
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await send(holder.url, session.cookie);
-  await other.setClock(TOKEN_AGE_MS);
+  await other.setClockSkew(TOKEN_AGE_MS);
   // The next refresh takes the lock and waits the whole second between two refreshes, because the previous refresh is in the
   // future by the clock of its process.
-  await holder.setClock(-FIVE_MINUTES_MS);
+  await holder.setClockSkew(-FIVE_MINUTES_MS);
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
@@ -27,7 +27,7 @@ test('a process stopped while it holds the lock sends no token request after ano
   const refreshed = await send(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
   expect([refreshed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
-  await Promise.all([holder.setClock(0), other.setClock(0)]);
+  await Promise.all([holder.setClockSkew(0), other.setClockSkew(0)]);
 
   const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
   expect(presented).toHaveLength(2);

@@ -59,7 +59,7 @@ test('a service that refuses connections ends no session, and requests succeed o
   await load.next(200);
   const recoveredInMs = over.ms();
   const responses = await load.stop();
-  const sessionsLost = await fleet.countLost([expired, unexpired]);
+  const sessionsLost = await fleet.countLostSessions([expired, unexpired]);
   reportFault('service refuses connections', responses, { sessionsLost, recoveredInMs });
   // A request with an unexpired token can't reach the service either.
   const kinds = Object.keys(during).toSorted();
@@ -95,7 +95,7 @@ test('sessions whose refreshes failed at the same time are refreshed at differen
   const recoveredInMs = performance.now() - over;
   await Promise.all(loads.map(async (load) => load.next(200)));
   const responses = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
-  const sessionsLost = await fleet.countLost(sessions);
+  const sessionsLost = await fleet.countLostSessions(sessions);
   reportFault(`token endpoint down for ${SESSIONS} sessions at once`, responses, {
     sessionsLost,
     recoveredInMs,

@@ -178,7 +178,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
 
   test('no session is lost, and requests succeed again soon after the outage', async () => {
     const { expired, expiring, recoveredInMs } = outage;
-    const sessionsLost = await fleet.countLost([expired.session, expiring.session]);
+    const sessionsLost = await fleet.countLostSessions([expired.session, expiring.session]);
     reportFault(`token endpoint ${how}`, [...expired.load.responses, ...expiring.load.responses], {
       sessionsLost,
       recoveredInMs,

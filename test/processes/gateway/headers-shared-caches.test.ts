@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
-import { startKeptProgram } from '../../support/kept-program.mjs';
+import { startChildProgram } from '../../support/child-program.mjs';
 
 /** A cache in front of Cloakroom that users share. It adds `X-Cache: HIT` to responses from its store. */
 interface SharedCache extends AsyncDisposable {
@@ -108,7 +108,7 @@ listen front
 async function started(command: readonly [string, ...string[]], port: number): Promise<SharedCache> {
   const origin = `http://127.0.0.1:${port}`;
   const isUp = async () => (await fetch(`${origin}/healthz`).catch(() => null))?.ok === true;
-  const program = await startKeptProgram(command, {}, isUp);
+  const program = await startChildProgram(command, {}, isUp);
   return { origin, [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose]() };
 }
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   warmPeak = await peak();
 });
 beforeEach(() => {
-  service.goOn = Promise.resolve();
+  service.readAfter = Promise.resolve();
 });
 
 /** Returns the growth of the process at the end, or of its peak over the warm peak if that is larger. */
@@ -80,11 +80,14 @@ describe('the gateway forwards a body of 1 GiB unchanged in constant memory', ()
 
 describe('backpressure in the gateway', () => {
   /** Checks that the sender pauses until the receiver resumes reading, and that the process does not grow. */
-  async function expectPause(progress: { sent: number }, transfer: (goOn: Promise<void>) => Promise<void>) {
-    const { promise: goOn, resolve } = createDeferred<void>();
+  async function expectPause(
+    progress: { sent: number },
+    transfer: (startReading: Promise<void>) => Promise<void>,
+  ) {
+    const { promise: startReading, resolve } = createDeferred<void>();
     const growth = await growthDuring(async () => {
       progress.sent = 0;
-      const done = transfer(goOn);
+      const done = transfer(startReading);
       expect(await stopped(() => progress.sent)).toBeLessThan(SOCKET_BUFFERS);
       resolve();
       await done;
@@ -93,13 +96,15 @@ describe('backpressure in the gateway', () => {
   }
 
   test('pauses the service until the client resumes reading', async () => {
-    await expectPause(service.progress, async (goOn) => download(url, cookie, 256 * MIB, goOn));
+    await expectPause(service.progress, async (startReading) =>
+      download(url, cookie, 256 * MIB, startReading),
+    );
   });
 
   test('pauses the client until the service resumes reading', async () => {
     const progress = { sent: 0 };
-    await expectPause(progress, async (goOn) => {
-      service.goOn = goOn;
+    await expectPause(progress, async (startReading) => {
+      service.readAfter = startReading;
       await upload(url, cookie, 256 * MIB, progress);
     });
   });

@@ -13,7 +13,7 @@ test('a process keeps serving requests after the reader of its log has closed th
     REDIS_URL: 'redis://127.0.0.1:9',
     SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
   });
-  const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+  const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
   program.child.stdout.destroy();
   if (!program.child.stdout.closed) await once(program.child.stdout, 'close');
   for (let count = 0; count < 3; count += 1) expect((await fetch(`${url}/healthz`)).status).toBe(200);

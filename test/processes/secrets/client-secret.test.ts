@@ -24,7 +24,7 @@ test('a process uses a new client secret at once after a reload, and no user is 
 
   await folder.write('CLIENT_SECRET', 'another-secret');
   for (const each of fleet.processes)
-    expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['CLIENT_SECRET'] });
+    expect(await each.reloadSecrets()).toMatchObject({ level: 'info', changed: ['CLIENT_SECRET'] });
   // After a failure, Cloakroom waits a second before it refreshes the session again.
   await eventually(async () => tally(await sendAll())[200] === 6);
 });

@@ -41,7 +41,7 @@ test('two processes under load switch to another Redis password, and no request 
   await setUser('>two');
   await folder.write('REDIS_URL', urlWith('two'));
   for (const each of fleet.processes)
-    expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['REDIS_URL'] });
+    expect(await each.reloadSecrets()).toMatchObject({ level: 'info', changed: ['REDIS_URL'] });
   await setUser('<one');
   await load.next(200);
   await load.next(302);
@@ -69,7 +69,7 @@ test('a reload with a password that Redis refuses changes nothing and logs the p
 
   await folder.write('REDIS_URL', urlWith('guessed'));
   await folder.write('CLIENT_SECRET', 'guessed-too');
-  const line = await fleet.at(0).rereadSecrets();
+  const line = await fleet.at(0).reloadSecrets();
   expect(line).toMatchObject({
     level: 'error',
     problems: ['REDIS_URL has a user or password that Redis refuses'],
@@ -92,7 +92,7 @@ test('a reload with a Redis user without read permission changes nothing, and ne
 
   await folder.write('REDIS_URL', urlWith('next'));
   const problems = ['REDIS_URL has a user without a permission that Cloakroom needs'];
-  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems });
+  expect(await fleet.at(0).reloadSecrets()).toMatchObject({ level: 'error', problems });
   expect((await send(url, cookie)).status).toBe(200);
   await admin.call('CLIENT', 'KILL', 'USER', 'app');
   await eventually(async () => (await send(url, cookie)).status === 200);
@@ -105,7 +105,7 @@ test('changing the host, database or scheme of REDIS_URL requires a restart', as
   const { cookie } = await fleet.createSession();
   for (const url of [`${server.url}/1`, 'redis://127.0.0.1:1', server.url.replace('redis:', 'rediss:')]) {
     await folder.write('REDIS_URL', url);
-    const { problems } = await fleet.at(0).rereadSecrets();
+    const { problems } = await fleet.at(0).reloadSecrets();
     expect(problems).toEqual([expect.stringMatching(/^REDIS_URL .* needs a restart$/)]);
   }
   expect((await send(fleet.at(0).url, cookie)).status).toBe(200);

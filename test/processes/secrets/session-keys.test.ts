@@ -41,7 +41,7 @@ test('two processes under load rotate the session keys from A to B, and no user 
   const changeKeys = async (keys: string) => {
     await folder.write('SESSION_KEYS', keys);
     for (const each of fleet.processes)
-      expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['SESSION_KEYS'] });
+      expect(await each.reloadSecrets()).toMatchObject({ level: 'info', changed: ['SESSION_KEYS'] });
   };
   await changeKeys(`${A},${B}`);
   await changeKeys(`${B},${A}`);
@@ -72,9 +72,9 @@ describe('the log', () => {
       const process = fleet.at(0);
       const replaceBy = async (keys: readonly string[]) => {
         await folder.write('SESSION_KEYS', keys.join());
-        await process.rereadSecrets();
+        await process.reloadSecrets();
         // After a second reload, all log lines of the first have arrived.
-        await process.rereadSecrets();
+        await process.reloadSecrets();
       };
       await replaceBy(from);
       const { length: before } = process.logged();
@@ -96,7 +96,7 @@ test('a removed key no longer decrypts anything, not even a cached session', asy
   for (const sent of [cookie, signedByB]) expect((await send(url, sent)).status).toBe(200);
 
   await folder.write('SESSION_KEYS', B);
-  await fleet.at(0).rereadSecrets();
+  await fleet.at(0).reloadSecrets();
   expect(await send(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
   // The signature of the cookie is valid, but the session is encrypted under A.
   expect(await send(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { ROOT } from '../../support/constants.ts';
-import { unknownIn } from './known-metrics.ts';
+import { unknownNames } from './known-metrics.ts';
 import { expectPromQl, promtool } from './promtool.ts';
 
 const FOLDER = join(ROOT, 'deploy/prometheus');
@@ -56,7 +56,7 @@ describe('the alert rules', () => {
   });
 
   test.each(rules)('use only metrics that Cloakroom exports (rule $alert$record)', ({ expr }) => {
-    expect(unknownIn(expr, recorded)).toEqual([]);
+    expect(unknownNames(expr, recorded)).toEqual([]);
   });
 });
 
@@ -85,7 +85,7 @@ describe('the runbooks', () => {
       .map(([, code = '']) => code)
       .filter((code) => /\b(?:cloakroom_|process_|nodejs_|up\{)/.test(code));
     expect(queries.length).toBeGreaterThan(10);
-    expect(queries.flatMap((query) => unknownIn(query))).toEqual([]);
+    expect(queries.flatMap((query) => unknownNames(query))).toEqual([]);
     await expectPromQl(queries);
   });
 });
@@ -98,5 +98,5 @@ test.each([
   ['sum by (status) (cloakroom_ready)', 'by (status)'],
   ['namespace_job:nothing:rate5m > 1', 'namespace_job:nothing:rate5m'],
 ])('the metric check finds the unknown part of %s', (expression, unknown) => {
-  expect(unknownIn(expression)).toEqual([unknown]);
+  expect(unknownNames(expression)).toEqual([unknown]);
 });

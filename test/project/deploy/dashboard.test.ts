@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../../src/metrics.ts';
 import { ROOT } from '../../support/constants.ts';
 import type { PrometheusDashboard } from './dashboard-model.ts';
-import { cloakroomMetrics, unknownIn } from './known-metrics.ts';
+import { cloakroomMetrics, unknownNames } from './known-metrics.ts';
 import { expectPromQl } from './promtool.ts';
 import { typeErrors } from './type-errors.ts';
 
@@ -31,7 +31,7 @@ describe('the dashboard expressions', () => {
   });
 
   test('use only metrics that Cloakroom exports', () => {
-    expect(expressions.flatMap((expression) => unknownIn(filledIn(expression)))).toEqual([]);
+    expect(expressions.flatMap((expression) => unknownNames(filledIn(expression)))).toEqual([]);
   });
 
   test('use every metric of Cloakroom', () => {

@@ -88,7 +88,7 @@ for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...
  * Returns the metrics, labels and label values in a PromQL expression that no process exports. `recorded` holds the names of
  * recording rules.
  */
-export function unknownIn(expression: string, recorded: readonly string[] = []): string[] {
+export function unknownNames(expression: string, recorded: readonly string[] = []): string[] {
   const unknown: string[] = [];
   const labelsOfAll = new Set(SCRAPED);
   const plain = expression.replaceAll(/(["'])(?:(?!\1).)*\1/g, (text) => text.replaceAll(/\w/g, '~'));

@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { ROOT } from '../../support/constants.ts';
-import { buildManifests, ofKind, theOne, toClaim, type Manifest } from './manifests.ts';
+import { buildManifests, ofKind, onlyOne, toTypeAssertion, type Manifest } from './manifests.ts';
 import { typeErrors } from './type-errors.ts';
 
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
@@ -33,23 +33,23 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   let settings: Readonly<Record<string, string>>;
   beforeAll(async () => {
     manifests = await buildManifests(folder);
-    pod = theOne(manifests, 'Deployment').spec?.template.spec ?? { containers: [] };
+    pod = onlyOne(manifests, 'Deployment').spec?.template.spec ?? { containers: [] };
     container = pod.containers[0] ?? { name: 'none' };
-    settings = theOne(manifests, 'ConfigMap').data ?? {};
+    settings = onlyOne(manifests, 'ConfigMap').data ?? {};
   });
 
   test('uses only fields of the Kubernetes API', async () => {
-    expect(await typeErrors(manifests.map(toClaim))).toEqual([]);
+    expect(await typeErrors(manifests.map(toTypeAssertion))).toEqual([]);
   });
 
   test('puts every object into its own namespace', () => {
-    const namespace = theOne(manifests, 'Namespace').metadata?.name;
+    const namespace = onlyOne(manifests, 'Namespace').metadata?.name;
     const others = manifests.filter(({ kind }) => kind !== 'Namespace');
     expect(new Set(others.map(({ metadata }) => metadata.namespace))).toEqual(new Set([namespace]));
   });
 
   test('runs at least two processes, and never fewer during an update', () => {
-    const { replicas, strategy } = theOne(manifests, 'Deployment').spec ?? {};
+    const { replicas, strategy } = onlyOne(manifests, 'Deployment').spec ?? {};
     const [autoscaler] = ofKind(manifests, 'HorizontalPodAutoscaler');
     expect(replicas ?? autoscaler?.spec?.minReplicas ?? 1).toBeGreaterThanOrEqual(2);
     // Otherwise applying the manifest would reset the number that the autoscaler has chosen.
@@ -115,12 +115,12 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   });
 
   test('selects its own pods in all selectors', () => {
-    const labels = theOne(manifests, 'Deployment').spec?.template.metadata?.labels;
+    const labels = onlyOne(manifests, 'Deployment').spec?.template.metadata?.labels;
     const policies = ofKind(manifests, 'NetworkPolicy');
     const selectors = [
-      theOne(manifests, 'Deployment').spec?.selector.matchLabels,
-      theOne(manifests, 'Service').spec?.selector,
-      theOne(manifests, 'PodDisruptionBudget').spec?.selector?.matchLabels,
+      onlyOne(manifests, 'Deployment').spec?.selector.matchLabels,
+      onlyOne(manifests, 'Service').spec?.selector,
+      onlyOne(manifests, 'PodDisruptionBudget').spec?.selector?.matchLabels,
       ...ofKind(manifests, 'PodMonitor').map(({ spec }) => spec.selector.matchLabels),
       ...policies.map(({ spec }) => spec?.podSelector?.matchLabels),
       ...(pod.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
@@ -137,7 +137,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(has('ConfigMap', container.envFrom?.[0]?.configMapRef?.name)).toBe(true);
     expect(has('ServiceAccount', pod.serviceAccountName)).toBe(true);
     const ports = new Set((container.ports ?? []).map(({ name }) => String(name)));
-    const service = theOne(manifests, 'Service').spec?.ports ?? [];
+    const service = onlyOne(manifests, 'Service').spec?.ports ?? [];
     expect(service.every(({ targetPort }) => ports.has(String(targetPort)))).toBe(true);
     for (const { spec } of ofKind(manifests, 'PodMonitor')) {
       expect(spec.podMetricsEndpoints?.every(({ port }) => ports.has(String(port)))).toBe(true);
@@ -179,8 +179,8 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
 describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {
   test('is a valid configuration of Cloakroom', async () => {
     const manifests = await buildManifests(folder);
-    const settings = theOne(manifests, 'ConfigMap').data ?? {};
-    const [container] = theOne(manifests, 'Deployment').spec?.template.spec?.containers ?? [];
+    const settings = onlyOne(manifests, 'ConfigMap').data ?? {};
+    const [container] = onlyOne(manifests, 'Deployment').spec?.template.spec?.containers ?? [];
     const secrets = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
     try {
       await writeFile(join(secrets, 'client-secret'), 'a secret\n');
@@ -192,7 +192,7 @@ describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {
       ]);
       const config = loadConfig({ NODE_ENV: 'production', ...settings, ...Object.fromEntries(files) });
       expect(config.trustProxy).toBe(1);
-      const ingress = theOne(manifests, 'Ingress').spec;
+      const ingress = onlyOne(manifests, 'Ingress').spec;
       expect(ingress?.rules?.map(({ host }) => `https://${host}`)).toEqual([config.publicOrigin]);
       expect(ingress?.tls?.[0]?.hosts).toEqual(ingress?.rules?.map(({ host }) => host));
     } finally {
@@ -207,13 +207,13 @@ describe('deploy/kubernetes/doctor.yaml', () => {
   const pod = manifest.spec?.template.spec;
 
   test('uses only fields of the Kubernetes API', async () => {
-    expect(await typeErrors([toClaim(manifest)])).toEqual([]);
+    expect(await typeErrors([toTypeAssertion(manifest)])).toEqual([]);
   });
 
   test('has the same image, settings, secrets and permissions as the pods', async () => {
     const manifests = await buildManifests('overlays/production');
-    const deployed = theOne(manifests, 'Deployment').spec?.template.spec;
-    const settings = Object.entries(theOne(manifests, 'ConfigMap').data ?? {});
+    const deployed = onlyOne(manifests, 'Deployment').spec?.template.spec;
+    const settings = Object.entries(onlyOne(manifests, 'ConfigMap').data ?? {});
     const [theirs, ours] = [deployed?.containers[0], pod?.containers[0]];
     for (const key of ['image', 'securityContext', 'volumeMounts'] as const)
       expect(ours?.[key]).toEqual(theirs?.[key]);
@@ -234,7 +234,7 @@ test.each([
   ['a missing field', { spec: { template: { spec: {} } } }],
 ])('the type check finds %s', async (_what, change) => {
   const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, ...change };
-  const errors = await typeErrors([toClaim(manifest)]);
+  const errors = await typeErrors([toTypeAssertion(manifest)]);
   expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
 });
 

@@ -9,7 +9,7 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../../support/constants.ts';
 import type { PodMonitor } from './pod-monitor.ts';
-import type { Claim } from './type-errors.ts';
+import type { TypeAssertion } from './type-errors.ts';
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
@@ -52,8 +52,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'monitoring.coreos.com/v1': '../../test/project/deploy/pod-monitor.ts',
 };
 
-/** Returns the claim that an object has the Kubernetes API type of its `apiVersion` and `kind`. */
-export function toClaim(manifest: Manifest): Claim {
+/** Returns the assertion that an object has the Kubernetes API type of its `apiVersion` and `kind`. */
+export function toTypeAssertion(manifest: Manifest): TypeAssertion {
   const from = MODULES[manifest.apiVersion];
   if (from === undefined) throw new Error(`${manifest.apiVersion} has no types`);
   return { value: manifest, type: manifest.kind, from };
@@ -65,7 +65,7 @@ export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], ki
 }
 
 /** Returns the only object of a kind. Throws if there is not exactly one. */
-export function theOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
+export function onlyOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
   const [one, ...others] = ofKind(manifests, kind);
   if (one === undefined || others.length > 0) throw new Error(`there is more or less than one ${kind}`);
   return one;

@@ -1,6 +1,6 @@
 import { useFixture } from '../../support/fixtures.ts';
 import { startCaddy } from '../../support/reverse-proxies/caddy.ts';
-import { createPlace } from '../../support/reverse-proxies/reverse-proxy.ts';
+import { createReverseProxyOptions } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { startNginx } from '../../support/reverse-proxies/nginx.ts';
 import { startTestApp } from '../../support/test-app.ts';
 
@@ -11,9 +11,12 @@ export const REVERSE_PROXIES = [
 ] as const;
 
 /** Starts Cloakroom behind a reverse proxy before the tests of a `describe`, and disposes of both after them. */
-export function useReverseProxy(startFront: typeof startNginx | typeof startCaddy) {
-  const place = useFixture(async () => ({ ...(await createPlace()), async [Symbol.asyncDispose]() {} }));
-  const testApp = useFixture(async () => startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' }));
-  const front = useFixture(async () => startFront(place, [`127.0.0.1:${testApp.config.port}`]));
-  return { place, testApp, front };
+export function useReverseProxy(startProxy: typeof startNginx | typeof startCaddy) {
+  const options = useFixture(async () => ({
+    ...(await createReverseProxyOptions()),
+    async [Symbol.asyncDispose]() {},
+  }));
+  const testApp = useFixture(async () => startTestApp({ PUBLIC_URL: options.origin, TRUST_PROXY: '1' }));
+  const proxy = useFixture(async () => startProxy(options, [`127.0.0.1:${testApp.config.port}`]));
+  return { options, testApp, proxy };
 }

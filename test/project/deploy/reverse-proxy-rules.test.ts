@@ -40,24 +40,24 @@ const head = (target: string, host = 'localhost', method = 'GET') =>
 const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(response)?.[1]);
 const locationOf = (response: string) => /^location: (.*)\r$/im.exec(response)?.[1] ?? null;
 
-describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
-  const { place, testApp, front } = useReverseProxy(startFront);
+describe.each(REVERSE_PROXIES)('%s', (_name, startProxy) => {
+  const { options, testApp, proxy } = useReverseProxy(startProxy);
 
   const overTls = async (text: string) => {
-    const end = await openTls(place);
+    const end = await openTls(options);
     end.socket.write(text);
-    await end.over;
+    await end.closed;
     return end.text();
   };
   const overHttp = async (text: string) =>
-    (await exchangeBytes(place.httpPort, Buffer.from(text))).toString('latin1');
+    (await exchangeBytes(options.httpPort, Buffer.from(text))).toString('latin1');
 
   test.each(READYZ)('does not expose /readyz: %s', async (target) => {
     expect([400, 404]).toContain(statusOf(await overTls(head(target))));
   });
 
   test('serves /healthz', async () => {
-    const response = await createFetch(place)(`${place.origin}/healthz`);
+    const response = await createFetch(options)(`${options.origin}/healthz`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
@@ -76,7 +76,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
   });
 
   test('refuses requests for another name over HTTP/2', async () => {
-    const session = connect(place.origin, { ca: place.certificate.cert });
+    const session = connect(options.origin, { ca: options.certificate.cert });
     const [headers] = (await once(
       session.request({ ':path': '/', ':authority': 'other.example' }).end(),
       'response',
@@ -94,7 +94,10 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
     ['/.@other.example', '/'],
   ])('redirects http only to PUBLIC_URL and without Strict-Transport-Security: %s', async (target, path) => {
     const response = await overHttp(head(target));
-    expect([statusOf(response), locationOf(response)?.startsWith(place.origin + path)]).toEqual([308, true]);
+    expect([statusOf(response), locationOf(response)?.startsWith(options.origin + path)]).toEqual([
+      308,
+      true,
+    ]);
     expect(response).not.toMatch(/^strict-transport-security:/im);
   });
 
@@ -121,7 +124,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
       `#${SECRET}`,
       SECRET,
     ];
-    const host = new URL(place.origin).host; // Caddy logs only this host
+    const host = new URL(options.origin).host; // Caddy logs only this host
     for (const target of [...targets, ...MANGLED]) {
       for (const send of [overTls, overHttp]) {
         await send(head(target, host));
@@ -129,9 +132,9 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startFront) => {
       }
     }
     await overTls(head('/last-one', host));
-    await eventually(async () => (await front.logged()).includes('/last-one'));
-    expect(await front.logged()).toContain('/seen');
-    expect(await front.logged()).not.toContain(SECRET);
+    await eventually(async () => (await proxy.logged()).includes('/last-one'));
+    expect(await proxy.logged()).toContain('/seen');
+    expect(await proxy.logged()).not.toContain(SECRET);
     expect(testApp.logged.join('')).not.toContain(SECRET);
   });
 });

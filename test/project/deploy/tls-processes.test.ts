@@ -5,14 +5,20 @@ import { createCertificate } from '../../support/certificate.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import {
   createFetch,
-  createPlace,
+  createReverseProxyOptions,
   isUp,
   openTls,
-  type Place,
+  type ReverseProxyOptions,
 } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { valuesOf } from '../../support/raw-message.ts';
-import { last, ok, startRawService, type RawRequest, type RawService } from '../../support/raw-service.ts';
+import {
+  okAndClose,
+  ok,
+  startRawService,
+  type RawRequest,
+  type RawService,
+} from '../../support/raw-service.ts';
 import { REVERSE_PROXIES } from './reverse-proxies.ts';
 
 const REQUESTS = 8;
@@ -21,29 +27,30 @@ const UNSAFE = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const isCheck = ({ start }: RawRequest) => start.startsWith('GET /readyz');
 
 // Raw services replace the Cloakroom processes. They record each byte and can fail like a broken process.
-describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startFront) => {
+describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startProxy) => {
   const started: AsyncDisposable[] = [];
-  let place: Place;
+  let options: ReverseProxyOptions;
   let send: (method: string, path?: string, init?: RequestInit) => Promise<Response>;
   beforeEach(async () => {
-    place = await createPlace();
-    const fetchFrom = createFetch(place);
-    send = async (method, path = '/api/x', init = {}) => fetchFrom(place.origin + path, { method, ...init });
+    options = await createReverseProxyOptions();
+    const fetchFrom = createFetch(options);
+    send = async (method, path = '/api/x', init = {}) =>
+      fetchFrom(options.origin + path, { method, ...init });
   });
   afterAll(async () => {
     for (const each of started.toReversed()) await each[Symbol.asyncDispose]();
   });
 
   /** Starts a process that is ready and responds to all other requests with `answer`. */
-  const startProcess = async (answer: RawService['answer'] = () => ok('hello')): Promise<RawService> => {
+  const startProcess = async (answer: RawService['respond'] = () => ok('hello')): Promise<RawService> => {
     const service = await startRawService();
-    service.answer = (request, socket) => (isCheck(request) ? last() : answer(request, socket));
+    service.respond = (request, socket) => (isCheck(request) ? okAndClose() : answer(request, socket));
     started.push(service);
     return service;
   };
   const startBefore = async (...processes: (RawService | { readonly host: string })[]) => {
     const hosts = processes.map(({ host }) => host);
-    started.push(await startFront(place, hosts));
+    started.push(await startProxy(options, hosts));
   };
   const apiRequestsTo = ({ requests }: RawService) => requests.filter((request) => !isCheck(request));
 
@@ -71,7 +78,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
     'a %s that gets no response from one process ends with 502 and is not sent to another',
     async (method) => {
       let taken = 0;
-      const die: RawService['answer'] = (_request, socket) => {
+      const die: RawService['respond'] = (_request, socket) => {
         taken += 1;
         socket.destroy();
         return null;
@@ -133,10 +140,10 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
   test('an upgrade is not forwarded, and the request gets a normal response', async () => {
     const process = await startProcess();
     await startBefore(process);
-    const end = await openTls(place);
+    const end = await openTls(options);
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
     end.socket.write(`GET /api/x HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n\r\n`);
-    await end.over;
+    await end.closed;
     expect(end.text()).toMatch(/^HTTP\/1\.1 200 /);
     const [request] = apiRequestsTo(process) as [RawRequest];
     expect(valuesOf(request, 'upgrade')).toEqual([]);
@@ -145,8 +152,8 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
   test('while no process is ready, requests still reach a process', async () => {
     const process = await startRawService();
     started.push(process);
-    process.answer = (request) =>
-      isCheck(request) ? last().replace('200 OK', '503 Not Ready') : ok('hello');
+    process.respond = (request) =>
+      isCheck(request) ? okAndClose().replace('200 OK', '503 Not Ready') : ok('hello');
     await startBefore(process);
     const hasChecks = name === 'Caddy'; // nginx sends no health checks
     await eventually(async () => !hasChecks || process.requests.filter(isCheck).length > 3);
@@ -165,21 +172,21 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startF
 
 test.each(REVERSE_PROXIES)(
   '%s serves a new certificate after a reload, and a request in flight completes',
-  async (_name, startFront) => {
-    const place = await createPlace();
+  async (_name, startProxy) => {
+    const options = await createReverseProxyOptions();
     await using cloakroom = await startRawService();
-    await using front = await startFront(place, [cloakroom.host]);
+    await using proxy = await startProxy(options, [cloakroom.host]);
     const received = createDeferred<Socket>();
-    cloakroom.answer = ({ start }, socket) => {
+    cloakroom.respond = ({ start }, socket) => {
       if (!start.startsWith('POST')) return ok('ready');
       received.resolve(socket);
       return null;
     };
-    const pending = createFetch(place)(place.origin, { method: 'POST' });
+    const pending = createFetch(options)(options.origin, { method: 'POST' });
     const socket = await received.promise;
 
-    const replaced = { ...place, certificate: createCertificate('localhost') };
-    await front.changeCertificate(replaced.certificate);
+    const replaced = { ...options, certificate: createCertificate('localhost') };
+    await proxy.changeCertificate(replaced.certificate);
     await eventually(async () => isUp(replaced));
     socket.write(ok('still here'));
     expect(await (await pending).text()).toBe('still here');

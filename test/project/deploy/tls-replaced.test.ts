@@ -4,7 +4,7 @@ import { startLoad, tally } from '../../support/fleet/requests.ts';
 import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
-import { createPlace } from '../../support/reverse-proxies/reverse-proxy.ts';
+import { createReverseProxyOptions } from '../../support/reverse-proxies/reverse-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { REVERSE_PROXIES } from './reverse-proxies.ts';
 
@@ -12,11 +12,11 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
 test.each(REVERSE_PROXIES)(
   'behind %s, no request fails while the processes are replaced one by one',
-  async (name, startFront) => {
-    const place = await createPlace();
+  async (name, startProxy) => {
+    const options = await createReverseProxyOptions();
     await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
     const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
-    await using front = await startFront(place, fleet.processes.map(hostOf));
+    await using proxy = await startProxy(options, fleet.processes.map(hostOf));
     const { cookie } = await fleet.createSession();
     let writes = 0;
     fleet.service.intercept = (req, res) => {
@@ -30,23 +30,23 @@ test.each(REVERSE_PROXIES)(
     await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
 
     // Disable keep-alive, because an idle connection could close just as the next request uses it.
-    const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
+    const agent = new Agent({ connect: { ca: options.certificate.cert }, pipelining: 0 });
     const send = async (count: number): Promise<FleetResponse> => {
       const method = METHODS[count % METHODS.length] ?? 'GET';
       const body = method === 'POST' || method === 'PUT' ? 'once' : null;
       const headers = { cookie, 'x-requested-with': 'test' };
       const began = performance.now();
-      const response = await request(place.origin + ME_PATH, { dispatcher: agent, method, headers, body });
+      const response = await request(options.origin + ME_PATH, { dispatcher: agent, method, headers, body });
       const text = await response.body.text();
       const ms = performance.now() - began;
       return { status: response.statusCode, body: text, headers: response.headers, ms };
     };
     const load = startLoad(4, send);
     for (const old of [...fleet.processes]) {
-      await front.leaveOut(hostOf(old));
+      await proxy.takeOutOfRotation(hostOf(old));
       expect(await old.stop()).toBe(0);
       const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
-      await front.leaveOut(null);
+      await proxy.takeOutOfRotation(null);
       // Until the reverse proxy has checked the new process, only the other one receives requests.
       await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
     }

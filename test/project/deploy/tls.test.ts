@@ -9,8 +9,12 @@ import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH, MIB } from '../../support/constants.ts';
-import { createFetch, createPlace, openTls } from '../../support/reverse-proxies/reverse-proxy.ts';
-import { passSignIn } from '../../support/test-app.ts';
+import {
+  createFetch,
+  createReverseProxyOptions,
+  openTls,
+} from '../../support/reverse-proxies/reverse-proxy.ts';
+import { submitSignIn } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
@@ -21,12 +25,12 @@ const SECRET = 'c0de-that-no-log-may-have';
 /** Before 2.8, Caddy completes truncated responses that have no length. docs/deploy.md warns about it. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
-describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
-  const { place, testApp, front } = useReverseProxy(startFront);
+describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
+  const { options, testApp, proxy } = useReverseProxy(startProxy);
   let send: typeof fetch;
   let cookie: string;
   beforeAll(async () => {
-    send = createFetch(place);
+    send = createFetch(options);
     ({ cookie } = await testApp.createSession());
   });
   afterEach(() => {
@@ -35,9 +39,9 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
   });
   /** Starts a request of the session. The test writes its body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
-    request(place.origin + API_PATH, {
+    request(options.origin + API_PATH, {
       method,
-      ca: place.certificate.cert,
+      ca: options.certificate.cert,
       agent: false,
       headers: { cookie, 'x-requested-with': 'test', ...headers },
     });
@@ -55,32 +59,32 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
   };
   /** Sends a request with this target. Resolves with the raw response. */
   const sendTarget = async (target: string) => {
-    const end = await openTls(place);
+    const end = await openTls(options);
     const head = ['Host: localhost', `Cookie: ${cookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
     end.socket.write(`GET ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`);
-    await end.over;
+    await end.closed;
     return end.text();
   };
 
   test('a user can sign in, open the workspaces and sign out with Secure cookies', async () => {
     const browser = new Browser(send);
-    const consent = await passSignIn(browser, await browser.open(`${place.origin}/auth/login`));
+    const consent = await submitSignIn(browser, await browser.open(`${options.origin}/auth/login`));
     const callback = await browser.press(consent, 'Allow');
     const page = await browser.follow(callback);
-    expect(page.url.href).toBe(`${place.origin}/workspaces`);
+    expect(page.url.href).toBe(`${options.origin}/workspaces`);
     expect(page.text).toContain('1–25');
     const cookies = await browser.jar.getCookies(page.url.href);
     const session = cookies.find(({ key }) => key === '__Host-Http-cloakroom');
     expect(session).toMatchObject({ secure: true, httpOnly: true, path: '/' });
 
-    const list = await browser.open(`${place.origin}/api/public/v1/workspaces`);
+    const list = await browser.open(`${options.origin}/api/public/v1/workspaces`);
     expect([list.status, list.headers.get('via')]).toEqual([200, expect.stringMatching(/^1\.1 cloakroom\b/)]);
     const out = await browser.follow(await browser.press(page, 'Sign out'));
     expect([out.status, out.url.pathname]).toEqual([200, '/']);
 
     const { code, state } = Object.fromEntries(new URL(callback.headers.get('location') ?? '').searchParams);
-    await eventually(async () => (await front.logged()).includes('/auth/logout'));
-    const logged = await front.logged();
+    await eventually(async () => (await proxy.logged()).includes('/auth/logout'));
+    const logged = await proxy.logged();
     expect(logged).toContain('/auth/callback');
     for (const secret of [code, state, 'code=', 'state=', session?.value]) {
       expect(logged).not.toContain(secret);
@@ -88,12 +92,12 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
   });
 
   test('pages have exactly one Strict-Transport-Security header', async () => {
-    const { headers } = await send(place.origin);
+    const { headers } = await send(options.origin);
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
   });
 
   test.each(['GET', 'POST'])('API requests over http are not redirected: %s', async (method) => {
-    const url = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
+    const url = `http://localhost:${options.httpPort}${API_PATH}?limit=5`;
     const response = await fetch(url, { method, redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([404, null]);
   });
@@ -151,7 +155,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
       req.once('end', () => res.end('got it'));
       return true;
     };
-    const session = connect(place.origin, { ca: place.certificate.cert });
+    const session = connect(options.origin, { ca: options.certificate.cert });
     const upload = session.request({
       ':method': 'PUT',
       ':path': API_PATH,
@@ -260,8 +264,8 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startFront) => {
   });
 
   test(`${name} does not log queries, not even for failed requests`, async () => {
-    const place2 = await createPlace();
-    await using lonely = await startFront(place2, ['127.0.0.1:9']);
+    const place2 = await createReverseProxyOptions();
+    await using lonely = await startProxy(place2, ['127.0.0.1:9']);
     const referer = `${place2.origin}/auth/callback?code=${SECRET}`;
     const response = await createFetch(place2)(`${place2.origin}/auth/callback?code=${SECRET}`, {
       headers: { referer },

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { ROOT } from '../../support/constants.ts';
 
 /** A value that should have a type. */
-export interface Claim {
+export interface TypeAssertion {
   readonly value: unknown;
   readonly type: string;
   /** The import specifier of the module that exports the type. */
@@ -23,23 +23,23 @@ const OPTIONS = {
 };
 
 /**
- * Returns the compiler errors for the claims, one per line. The values are literals in a program, so that the compiler also
+ * Returns the compiler errors for the assertions, one per line. The values are literals in a program, so that the compiler also
  * reports unknown fields.
  */
-export async function typeErrors(claims: readonly Claim[]): Promise<string[]> {
+export async function typeErrors(assertions: readonly TypeAssertion[]): Promise<string[]> {
   await mkdir(join(ROOT, '.cache'), { recursive: true });
   // Inside the project, so that the compiler finds its packages.
   const folder = await mkdtemp(join(ROOT, '.cache', 'types-'));
   try {
-    const program = claims.map(
+    const program = assertions.map(
       ({ value, type, from }, index) =>
         `import type { ${type} as T${index} } from ${JSON.stringify(from)};\n` +
         `export const v${index}: T${index} = ${JSON.stringify(value, null, 1)};\n`,
     );
-    await writeFile(join(folder, 'claims.ts'), program.join(''));
+    await writeFile(join(folder, 'assertions.ts'), program.join(''));
     await writeFile(
       join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: OPTIONS, files: ['claims.ts'] }),
+      JSON.stringify({ compilerOptions: OPTIONS, files: ['assertions.ts'] }),
     );
     return (await compile(folder)).split('\n').filter((line) => line !== '');
   } finally {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Browser, type Page } from '../browser.ts';
 import { freePort } from '../fleet/free-port.ts';
-import { passSignIn } from '../test-app.ts';
-import { docker, IMAGE, RUN } from './docker.ts';
+import { submitSignIn } from '../test-app.ts';
+import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 
 /** Containers of a `docker compose` project with its own name and ports. Its disposal removes all of them. */
 export interface Composition extends AsyncDisposable {
@@ -25,7 +25,7 @@ interface CompositionOptions {
 /** Starts docker-compose.yml with its demo profile and without a `.env`. Resolves once all containers are healthy. */
 export async function startComposition(options: CompositionOptions = {}): Promise<Composition> {
   const { files = [], serviceUrl } = options;
-  const project = `${RUN}-${randomBytes(4).toString('hex')}`;
+  const project = `${NAME_PREFIX}-${randomBytes(4).toString('hex')}`;
   const [port, servicePort] = [await freePort(), await freePort()];
   const env = {
     CLOAKROOM_IMAGE: IMAGE,
@@ -59,6 +59,6 @@ export async function signInAt(
   url: string,
   browser = new Browser(),
 ): Promise<{ browser: Browser; page: Page }> {
-  const consentPage = await passSignIn(browser, await browser.open(`${url}/auth/login`));
+  const consentPage = await submitSignIn(browser, await browser.open(`${url}/auth/login`));
   return { browser, page: await browser.follow(await browser.press(consentPage, 'Allow')) };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY } from '../constants.ts';
-import { docker, IMAGE, RUN } from './docker.ts';
+import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 
 /** A container of the image. Its disposal removes it. */
 export interface Container extends AsyncDisposable {
@@ -14,7 +14,7 @@ export async function startContainer(
   options: readonly string[],
   command: readonly string[] = [],
 ): Promise<Container> {
-  const name = `${RUN}-${randomBytes(4).toString('hex')}`;
+  const name = `${NAME_PREFIX}-${randomBytes(4).toString('hex')}`;
   await docker(['run', '--detach', '--name', name, ...options, IMAGE, ...command]);
   return {
     name,

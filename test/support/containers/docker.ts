@@ -7,7 +7,7 @@ import { ROOT } from '../constants.ts';
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
 
 /** Prefix of every name that these tests create, so that leftovers can be found. */
-export const RUN = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
+export const NAME_PREFIX = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
 
 interface Outcome {
   readonly code: number | null;

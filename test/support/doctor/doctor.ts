@@ -30,7 +30,7 @@ export function envOf(testApp: TestApp): Record<string, string> {
 }
 
 /** Runs the doctor on a valid configuration with these changes. Returns a function that finds a finding by its id. */
-export async function examine(
+export async function runDoctor(
   changes: Readonly<Record<string, string | undefined>>,
   options?: Parameters<typeof runChecks>[1],
 ): Promise<(id: string) => Finding> {

@@ -103,14 +103,14 @@ function toItem(
   return `{${all.map(([field, value]) => `${JSON.stringify(field)}:${value}`).join(',')}}`;
 }
 
-/** Returns one item as JSON for each hostile value, in all fields except the `tame` ones. */
-export function hostileItems(tame: Readonly<Record<string, string>> = {}): string[] {
-  const fields = FIELDS.filter((field) => !(field in tame));
-  return HOSTILE_VALUES.map((json) => toItem(fields, json, tame));
+/** Returns one item as JSON for each hostile value, in all fields except the `safeFields` ones. */
+export function hostileItems(safeFields: Readonly<Record<string, string>> = {}): string[] {
+  const fields = FIELDS.filter((field) => !(field in safeFields));
+  return HOSTILE_VALUES.map((json) => toItem(fields, json, safeFields));
 }
 
 /** Returns items as JSON with hostile field names, and items that are not objects. */
-export function oddItems(): string[] {
+export function malformedItems(): string[] {
   const names = Object.values(TEXTS);
   return [
     toItem(names.slice(0, 20), '1'),

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Result } from 'axe-core';
 import { HtmlValidate } from 'html-validate';
 import type { Page } from 'playwright-core';
-import { lookAgain, resize } from './watched-page.ts';
+import { changeLook, resize } from './watched-page.ts';
 import type { WatchedPage } from './watched-page.ts';
 
 const htmlValidate = new HtmlValidate({
@@ -22,7 +22,7 @@ const htmlValidate = new HtmlValidate({
 });
 
 /** Returns every violation of the HTML standard in a page as the server sent it, one per line. */
-export async function htmlFaults(html: string): Promise<string[]> {
+export async function htmlViolations(html: string): Promise<string[]> {
   const { results } = await htmlValidate.validateString(html);
   return results.flatMap(({ messages }) =>
     messages.map(({ ruleId, message, line, column }) => `${line}:${column} ${ruleId}: ${message}`),
@@ -30,7 +30,7 @@ export async function htmlFaults(html: string): Promise<string[]> {
 }
 
 /** Returns the faults of a page in its current look: horizontal scroll, and every violation that axe finds. */
-export async function pageFaults({ page, look }: WatchedPage): Promise<string[]> {
+export async function pageViolations({ page, look }: WatchedPage): Promise<string[]> {
   if (await page.evaluate('window.axe === undefined')) {
     if (look.javaScriptEnabled === false) await page.evaluate(SHOW_NOSCRIPT);
     await page.evaluate(await axeInOneTask());
@@ -41,7 +41,7 @@ export async function pageFaults({ page, look }: WatchedPage): Promise<string[]>
     ...violations.map(
       ({ id, help, nodes }) => `${id}: ${help} – ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
     ),
-    ...(await sidewaysFaults(page)),
+    ...(await horizontalOverflow(page)),
   ];
 }
 
@@ -49,16 +49,16 @@ export async function pageFaults({ page, look }: WatchedPage): Promise<string[]>
  * Returns the faults of a page in two looks, and whether it fits the narrowest screens. The looks differ with and without
  * JavaScript, so that together they pair each value of width, colour scheme and JavaScript with each other.
  */
-export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]> {
+export async function violationsInBothLooks(watched: WatchedPage): Promise<string[]> {
   const schemes = ['light', 'dark'] as const;
   const [ofWide, ofNarrow] = watched.look.javaScriptEnabled === false ? schemes.toReversed() : schemes;
-  const faultsIn = async (width: 360 | 1280, colorScheme: 'light' | 'dark' = 'light') => {
-    await lookAgain(watched, { width, colorScheme });
-    return (await pageFaults(watched)).map((fault) => `${width} px, ${colorScheme}: ${fault}`);
+  const violationsIn = async (width: 360 | 1280, colorScheme: 'light' | 'dark' = 'light') => {
+    await changeLook(watched, { width, colorScheme });
+    return (await pageViolations(watched)).map((fault) => `${width} px, ${colorScheme}: ${fault}`);
   };
-  const wide = await faultsIn(1280, ofWide);
-  const narrowest = await narrowFaults(watched);
-  return [...wide, ...narrowest, ...(await faultsIn(360, ofNarrow))];
+  const wide = await violationsIn(1280, ofWide);
+  const narrowest = await overflowOnNarrowScreens(watched);
+  return [...wide, ...narrowest, ...(await violationsIn(360, ofNarrow))];
 }
 
 /**
@@ -82,7 +82,7 @@ const NARROWEST = [
 ];
 
 /** Returns where a page scrolls horizontally at these sizes. Resets the font size afterwards. */
-async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
+async function overflowOnNarrowScreens({ context, page }: WatchedPage): Promise<string[]> {
   const devtools = await context.newCDPSession(page);
   const setFontSize = async (standard: number) =>
     devtools.send('Page.setFontSizes', { fontSizes: { standard } });
@@ -90,7 +90,7 @@ async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
   for (const { width, fontSize } of NARROWEST) {
     await resize(page, { width, height: 640 });
     await setFontSize(fontSize);
-    const found = await sidewaysFaults(page);
+    const found = await horizontalOverflow(page);
     faults.push(...found.map((fault) => `at ${width} px with a font size of ${fontSize} px: ${fault}`));
   }
   await setFontSize(16); // stays attached, because detaching would end an offline emulation
@@ -98,7 +98,7 @@ async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
 }
 
 /** Returns a fault if the page is wider than the screen. */
-export async function sidewaysFaults(page: Page): Promise<string[]> {
+export async function horizontalOverflow(page: Page): Promise<string[]> {
   const overflow = await page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { TestApp, Interceptor } from '../test-app.ts';
-import { hostileItems, HOSTILE_TEXTS, oddItems, toList } from './hostile-items.ts';
+import { hostileItems, HOSTILE_TEXTS, malformedItems, toList } from './hostile-items.ts';
 
 /** A page that users see, or a state of one. The tests of all pages use the table below, so add each new page there. */
 export interface View {
@@ -14,16 +14,16 @@ export interface View {
   /** Responds in place of the service while the view is shown. */
   readonly service?: Interceptor;
   /** Navigates to the view if opening its path is not enough. */
-  readonly reach?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
-  /** Whether `reach` stops the browser's clock. If so, other views can't share its profile. */
+  readonly navigate?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
+  /** Whether `navigate` stops the browser's clock. If so, other views can't share its profile. */
   readonly stopsClock?: boolean;
   /** The expected status of the requests of its scripts if they are meant to fail. */
-  readonly failing?: number;
+  readonly failingRequestStatus?: number;
 }
 
 const ONE_WORKSPACE = { id: 'w1', name: 'Only one' };
 /** The first workspace of the local service. */
-const INSIDE = '/workspaces/workspace5733149';
+const WORKSPACE_PATH = '/workspaces/workspace5733149';
 
 const SIGNED_IN = { status: 200, signedIn: true };
 
@@ -58,13 +58,18 @@ export const VIEWS: readonly View[] = [
     signedIn: true,
   },
 
-  { name: 'workspace', path: INSIDE, status: 200, signedIn: true },
-  { name: 'workspace, second list', path: `${INSIDE}/murals`, status: 200, signedIn: true },
-  { ...SIGNED_IN, name: 'workspace, page 2', path: `${INSIDE}/murals?limit=2&page=2` },
-  { name: 'workspace, search results', path: `${INSIDE}/murals?find=map`, status: 200, signedIn: true },
+  { name: 'workspace', path: WORKSPACE_PATH, status: 200, signedIn: true },
+  { name: 'workspace, second list', path: `${WORKSPACE_PATH}/murals`, status: 200, signedIn: true },
+  { ...SIGNED_IN, name: 'workspace, page 2', path: `${WORKSPACE_PATH}/murals?limit=2&page=2` },
+  {
+    name: 'workspace, search results',
+    path: `${WORKSPACE_PATH}/murals?find=map`,
+    status: 200,
+    signedIn: true,
+  },
   {
     name: 'workspace, empty list',
-    path: INSIDE,
+    path: WORKSPACE_PATH,
     status: 200,
     signedIn: true,
     service: respondsWithList([]),
@@ -104,14 +109,14 @@ export const VIEWS: readonly View[] = [
     status: 400,
     signedIn: false,
   },
-  { name: 'access denied', path: '/auth/callback', status: 403, signedIn: false, reach: deny },
+  { name: 'access denied', path: '/auth/callback', status: 403, signedIn: false, navigate: deny },
   {
     name: 'forwarding page after sign-in',
     path: '/auth/callback',
     status: 200,
     signedIn: false,
     env: { COOKIE_SAMESITE: 'strict' },
-    reach: allowAndStay,
+    navigate: allowAndStay,
   },
 ];
 
@@ -121,8 +126,8 @@ const hostile = { ...SIGNED_IN, service: respondsWithHostileItems };
 export const HOSTILE_VIEWS: readonly View[] = [
   { ...hostile, name: 'hostile workspaces', path: '/workspaces' },
   { ...hostile, name: 'hostile workspaces, search results', path: '/workspaces?find=hostile' },
-  { ...hostile, name: 'hostile workspace', path: INSIDE },
-  { ...hostile, name: 'hostile workspace, search results', path: `${INSIDE}/murals?find=hostile` },
+  { ...hostile, name: 'hostile workspace', path: WORKSPACE_PATH },
+  { ...hostile, name: 'hostile workspace, search results', path: `${WORKSPACE_PATH}/murals?find=hostile` },
   ...HOSTILE_TEXTS.filter(({ name }) => /^the end|Eta|override|joiners/.test(name)).map(({ name, text }) => ({
     name: `search for ${name}`,
     path: `/workspaces?find=${encodeURIComponent(text)}`,
@@ -151,8 +156,8 @@ function respondsWithList(items: readonly unknown[]): Interceptor {
 
 /** Responds with lists of hostile items, and with a hostile single workspace. */
 export function respondsWithHostileItems(...[req, res]: Parameters<Interceptor>): boolean {
-  const isSingle = new URL(req.url ?? '', 'http://service').pathname.endsWith(INSIDE);
-  const items = [...hostileItems({ id: '"w1"', name: '"Tame"' }), ...hostileItems(), ...oddItems()];
+  const isSingle = new URL(req.url ?? '', 'http://service').pathname.endsWith(WORKSPACE_PATH);
+  const items = [...hostileItems({ id: '"w1"', name: '"Tame"' }), ...hostileItems(), ...malformedItems()];
   const body = isSingle ? `{"value":${hostileItems()[0]}}` : toList(items);
   return respondsToApi(200, body)(req, res);
 }

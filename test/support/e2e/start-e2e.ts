@@ -4,21 +4,27 @@ import type { BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { useFixture, useTestApp } from '../fixtures.ts';
 import type { TestApp } from '../test-app.ts';
-import { knowsItsSession, openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
+import {
+  waitForSessionStatus,
+  openSharedPage,
+  openPage,
+  type Look,
+  type WatchedPage,
+} from './watched-page.ts';
 
 /**
  * Starts a test app and Chromium for all tests of a file. After each test, its pages are closed and its responses removed. With
- * `inOnePage`, signed-in tests without `prepare` share one page.
+ * `sharePage`, signed-in tests without `prepare` share one page.
  */
 export function startE2e(
   env: Readonly<Record<string, string>> = {},
-  { inOnePage = false, ...options }: LaunchOptions & { inOnePage?: boolean } = {},
+  { sharePage = false, ...options }: LaunchOptions & { sharePage?: boolean } = {},
 ) {
   const testApp = useTestApp(env);
   const chromium = useFixture(async () => startChromium(options));
-  let openAgain: ReturnType<typeof openInOnePage>;
+  let reopen: ReturnType<typeof openSharedPage>;
   beforeAll(() => {
-    openAgain = openInOnePage(chromium);
+    reopen = openSharedPage(chromium);
   });
   const opened: WatchedPage[] = [];
   const closeAfterTest = (watched: WatchedPage) => {
@@ -44,13 +50,13 @@ export function startE2e(
       look: Look = {},
       prepare?: (context: BrowserContext) => Promise<unknown>,
     ) {
-      const isSame = inOnePage && prepare === undefined;
-      const watched = closeAfterTest(isSame ? await openAgain(look) : await openPage(chromium, look));
+      const isSame = sharePage && prepare === undefined;
+      const watched = closeAfterTest(isSame ? await reopen(look) : await openPage(chromium, look));
       const { context, page } = watched;
-      await context.addCookies(await cookiesOfSignedIn(testApp));
+      await context.addCookies(await signInCookies(testApp));
       await prepare?.(context);
       await page.goto(testApp.origin + path);
-      if (look.javaScriptEnabled !== false) await knowsItsSession(page);
+      if (look.javaScriptEnabled !== false) await waitForSessionStatus(page);
       return watched;
     },
     /** Responds to requests whose target matches, in place of the service. */
@@ -65,7 +71,7 @@ export function startE2e(
 }
 
 /** Signs in as `demo` and returns the cookies with the attributes that the server set. */
-export async function cookiesOfSignedIn(testApp: TestApp) {
+export async function signInCookies(testApp: TestApp) {
   const { browser } = await testApp.signIn();
   const cookies = await browser.jar.getCookies(testApp.origin);
   const domain = new URL(testApp.origin).hostname;

@@ -3,36 +3,36 @@ import { startChromium } from '../../../scripts/chromium.mjs';
 import { useFixture } from '../fixtures.ts';
 import { startTestApp, type TestApp } from '../test-app.ts';
 import type { View } from './pages.ts';
-import { cookiesOfSignedIn } from './start-e2e.ts';
-import { openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
+import { signInCookies } from './start-e2e.ts';
+import { openSharedPage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
 /** A view that is shown in the browser. */
 export interface ShownView extends WatchedPage {
   readonly testApp: TestApp;
   readonly status: number;
   /** The expected status of the requests of its scripts if they are meant to fail. */
-  readonly failing?: number | undefined;
+  readonly failingRequestStatus?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The document as the server sent it. */
   readonly html: string;
   /** Requests from the page to other origins. */
-  readonly askedElsewhere: string[];
+  readonly crossOriginRequests: string[];
   /** An empty page without a content security policy, shared by all views. */
-  readonly empty: Page;
+  readonly blankPage: Page;
 }
 
 /**
- * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. With `inOnePage`, all views
+ * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. With `sharePage`, all views
  * share one page, so they must not leave any state in it.
  */
-export function useViewBrowser({ inOnePage = false } = {}) {
-  return useFixture(async () => openViewBrowser(inOnePage));
+export function useViewBrowser({ sharePage = false } = {}) {
+  return useFixture(async () => openViewBrowser(sharePage));
 }
 
-async function openViewBrowser(inOnePage: boolean) {
+async function openViewBrowser(sharePage: boolean) {
   const chromium = await startChromium();
-  const empty = await chromium.newPage();
-  const open = inOnePage ? openInOnePage(chromium) : async (look: Look) => openPage(chromium, look);
+  const blankPage = await chromium.newPage();
+  const open = sharePage ? openSharedPage(chromium) : async (look: Look) => openPage(chromium, look);
   const apps = new Map<string, ReturnType<typeof signedInApp>>();
   const appOf = async ({ env = {} }: View) => {
     const key = JSON.stringify(env);
@@ -55,25 +55,25 @@ async function openViewBrowser(inOnePage: boolean) {
       if (view.signedIn) await context.addCookies(cookies);
       await prepare(context);
 
-      const askedElsewhere: string[] = [];
+      const crossOriginRequests: string[] = [];
       const listen = (request: Request) => {
-        if (isElsewhere(request, testApp)) askedElsewhere.push(request.url());
+        if (isElsewhere(request, testApp)) crossOriginRequests.push(request.url());
       };
       page.on('request', listen);
       const shown = page.waitForResponse((response) => isShown(response, testApp.origin + view.path));
-      const reach = view.reach ?? (async () => void (await page.goto(testApp.origin + view.path)));
-      const [response] = await Promise.all([shown, reach(page, testApp, view.path)]);
+      const navigate = view.navigate ?? (async () => void (await page.goto(testApp.origin + view.path)));
+      const [response] = await Promise.all([shown, navigate(page, testApp, view.path)]);
       const html = await response.text();
       await page.waitForLoadState();
       return {
         ...watched,
         testApp,
         status: response.status(),
-        failing: view.failing,
+        failingRequestStatus: view.failingRequestStatus,
         headers: await response.allHeaders(),
         html,
-        askedElsewhere,
-        empty,
+        crossOriginRequests,
+        blankPage,
         [Symbol.asyncDispose]: async () => {
           page.off('request', listen);
           await watched[Symbol.asyncDispose]();
@@ -89,7 +89,7 @@ async function openViewBrowser(inOnePage: boolean) {
 
 async function signedInApp(env: Readonly<Record<string, string>>) {
   const testApp = await startTestApp(env);
-  return { testApp, cookies: await cookiesOfSignedIn(testApp) };
+  return { testApp, cookies: await signInCookies(testApp) };
 }
 
 /** Returns whether this is the document at the path of the view. The query may differ. */

@@ -15,7 +15,7 @@ export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
   readonly look: Look;
   /** Errors of the console and of scripts, including violations of the content security policy. */
-  readonly complaints: string[];
+  readonly browserErrors: string[];
 }
 
 /** Reports violations to the test with the browser's own event (Content Security Policy Level 3, section 5.1). */
@@ -27,7 +27,7 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
-    if (message.kind === 'used') document.documentElement.dataset.knowsItsSession = '';
+    if (message.kind === 'used') document.documentElement.dataset.sessionKnown = '';
     tell.call(this, message);
   };
 }`;
@@ -51,20 +51,22 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
   const viewport = { width, height: HEIGHTS[width] };
   const context = await chromium.newContext({ viewport, colorScheme, javaScriptEnabled });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-  const complaints: string[] = [];
+  const browserErrors: string[] = [];
   context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning') browserErrors.push(message.text());
   });
-  context.on('weberror', (error) => complaints.push(error.error().message));
+  context.on('weberror', (error) => browserErrors.push(error.error().message));
   // The console might miss a violation, so the page also reports them. That needs JavaScript.
-  await context.exposeBinding('reportViolation', (_source, violation: string) => complaints.push(violation));
+  await context.exposeBinding('reportViolation', (_source, violation: string) =>
+    browserErrors.push(violation),
+  );
   await context.addInitScript(REPORT_VIOLATIONS);
   await context.addInitScript(NOTE_SESSION);
   return {
     context,
     look,
     page: await context.newPage(),
-    complaints,
+    browserErrors,
     [Symbol.asyncDispose]: async () => context.close(),
   };
 }
@@ -74,7 +76,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
  * Each test gets the page signed out, without other tabs, storage, permissions, routes and errors. A stopped clock, listeners
  * and exposed functions remain, so a test that uses them needs its own profile.
  */
-export function openInOnePage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
+export function openSharedPage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
   const opened = new Map<string, Promise<WatchedPage>>();
   return async (look = {}) => {
     const key = JSON.stringify(look);
@@ -87,7 +89,7 @@ export function openInOnePage(chromium: Browser): (look?: Look) => Promise<Watch
 }
 
 async function reset(watched: WatchedPage): Promise<void> {
-  const { context, page, look, complaints } = watched;
+  const { context, page, look, browserErrors } = watched;
   for (const other of context.pages()) if (other !== page) await other.close();
   await context.setOffline(false);
   await context.unrouteAll();
@@ -95,20 +97,20 @@ async function reset(watched: WatchedPage): Promise<void> {
   await context.clearPermissions();
   await context.clearCookies();
   await page.emulateMedia({ reducedMotion: null });
-  await lookAgain(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
+  await changeLook(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
   // Stop loading, and change the URL so that a later navigation that differs only in its fragment still loads the page.
   if (page.url() !== 'about:blank')
     await page.evaluate("stop(), sessionStorage.clear(), history.replaceState(null, '', '/')");
-  complaints.length = 0;
+  browserErrors.length = 0;
 }
 
 /** Resolves once the page has processed its first session response. */
-export async function knowsItsSession(page: Page): Promise<void> {
-  await page.locator('html[data-knows-its-session]').waitFor();
+export async function waitForSessionStatus(page: Page): Promise<void> {
+  await page.locator('html[data-session-known]').waitFor();
 }
 
 /** Changes the look of an open page without a reload. */
-export async function lookAgain(
+export async function changeLook(
   { page }: WatchedPage,
   { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,
 ): Promise<void> {
@@ -125,12 +127,12 @@ export async function resize(page: Page, size: { width: number; height: number }
 /** Signs in as `demo` through the pages of the local service, with or without JavaScript, and returns to `path`. */
 export async function signIn(page: Page, testApp: TestApp, path = '/workspaces'): Promise<void> {
   await page.goto(`${testApp.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
-  await passService(page);
+  await signInAtService(page);
   await page.waitForURL(testApp.origin + path);
 }
 
 /** Signs in at the service as `demo` if necessary, and allows the scopes. */
-export async function passService(page: Page): Promise<void> {
+export async function signInAtService(page: Page): Promise<void> {
   const userName = page.getByLabel('User name');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
   await userName.or(allow).waitFor();

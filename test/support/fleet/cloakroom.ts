@@ -37,33 +37,33 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
     await file.write(Float64Array.of(ms), 0, 8, at * 8);
   };
   const reloadLines = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
-  const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
+  const [, port = ''] = await program.waitForOutput(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
     /** Returns the lines so far that are not JSON. */
-    strayLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
+    nonJsonLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     /** Sends SIGHUP. Resolves with the log line about the reload. */
-    async rereadSecrets() {
+    async reloadSecrets() {
       const before = reloadLines().length;
       child.kill('SIGHUP');
       await eventually(async () => reloadLines().length > before);
       return reloadLines()[before] as LogLine;
     },
     /** Sets the difference between its clock and that of the machine. */
-    setClock: async (skewMs: number) => setSkew(0, skewMs),
+    setClockSkew: async (skewMs: number) => setSkew(0, skewMs),
     /** Moves its `performance.now()` forward. Its timers are unchanged. */
-    skipTime: async (ms: number) => setSkew(1, (skippedMs += ms)),
+    advanceMonotonicClock: async (ms: number) => setSkew(1, (skippedMs += ms)),
     /** Sends SIGKILL. Resolves once the process has ended. */
     async kill() {
       child.kill('SIGKILL');
-      await program.ended();
+      await program.waitForExit();
     },
     /** Sends SIGTERM. Resolves with the exit code. */
     async stop() {
       child.kill('SIGTERM');
-      return (await program.ended()).code;
+      return (await program.waitForExit()).code;
     },
     [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose](),
   };

@@ -9,7 +9,7 @@ import { createSessionStore } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constants.ts';
 import { useFixture } from '../fixtures.ts';
-import { noteSecret } from '../log-audit.ts';
+import { recordSecret } from '../log-audit.ts';
 import { openClient } from '../redis/clients.ts';
 import { startCloakroom, untilReady, type Cloakroom } from './cloakroom.ts';
 import { startRedisServer, type RedisServer } from './redis-server.ts';
@@ -119,7 +119,7 @@ export async function startFleet(options: FleetOptions = {}) {
     /** Resolves with the grant that Redis holds for a session; null if the session has ended. */
     storedGrant,
     /** Counts the sessions that Redis no longer holds. */
-    async countLost(sessions: readonly TestSession[]): Promise<number> {
+    async countLostSessions(sessions: readonly TestSession[]): Promise<number> {
       await redisReady(redis); // the processes may reconnect before the test does
       const grants = await Promise.all(sessions.map(storedGrant));
       return grants.filter((grant) => grant === null).length;
@@ -139,7 +139,7 @@ export async function startFleet(options: FleetOptions = {}) {
     async createSession(user = 'demo', changed: Partial<Grant> = {}): Promise<TestSession> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
-      noteSecret('session id', id);
+      recordSecret('session id', id);
       await store.create(id, { grant, createdAt: Date.now() - 2 * TOKEN_AGE_MS });
       return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
     },

@@ -19,7 +19,7 @@ interface Progress {
 }
 
 /** Sends this many bytes as fast as the receiver reads them. */
-async function pour(socket: Socket, bytes: number, progress: Progress): Promise<void> {
+async function sendBytes(socket: Socket, bytes: number, progress: Progress): Promise<void> {
   for (progress.sent = 0; progress.sent < bytes; progress.sent += PIECE) {
     const from = progress.sent % PERIOD;
     const piece = PATTERN.subarray(from, from + Math.min(PIECE, bytes - progress.sent));
@@ -28,10 +28,10 @@ async function pour(socket: Socket, bytes: number, progress: Progress): Promise<
 }
 
 /**
- * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Reads no body until `goOn`
+ * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Reads no body until `readAfter`
  * resolves.
  */
-async function receive(socket: Socket, goOn?: Promise<void>): Promise<string> {
+async function receive(socket: Socket, readAfter?: Promise<void>): Promise<string> {
   const { promise, resolve, reject } = createDeferred<string>();
   let head: string | null = null;
   let before = Buffer.alloc(0);
@@ -56,9 +56,9 @@ async function receive(socket: Socket, goOn?: Promise<void>): Promise<string> {
     const end = before.indexOf('\r\n\r\n');
     if (end < 0) return;
     head = before.subarray(0, end).toString('latin1');
-    if (goOn !== undefined) {
+    if (readAfter !== undefined) {
       socket.pause();
-      void goOn.then(() => socket.resume());
+      void readAfter.then(() => socket.resume());
     }
     onBody(before.subarray(end + 4), head);
   });
@@ -72,15 +72,15 @@ export async function startLargeService() {
     /** The progress of the last download. */
     progress: { sent: 0 },
     /** The service reads the bodies of uploads once this has resolved. */
-    goOn: Promise.resolve(),
+    readAfter: Promise.resolve(),
   };
   const serve = async (socket: Socket) => {
-    const head = await receive(socket, service.goOn);
+    const head = await receive(socket, service.readAfter);
     const bytes = Number(/^GET [^ ?]*\?(\d+) /.exec(head)?.[1] ?? Number.NaN);
     if (Number.isNaN(bytes)) socket.write(UPLOADED);
     else {
       socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${bytes}\r\n\r\n`);
-      await pour(socket, bytes, service.progress);
+      await sendBytes(socket, bytes, service.progress);
     }
     socket.end();
   };
@@ -93,11 +93,11 @@ export async function startLargeService() {
   });
 }
 
-/** Downloads this many bytes over a new connection. Reads the body once `goOn` resolves. Rejects if it is incomplete. */
-export async function download(url: string, cookie: string, bytes: number, goOn?: Promise<void>) {
+/** Downloads this many bytes over a new connection. Reads the body once `readAfter` resolves. Rejects if it is incomplete. */
+export async function download(url: string, cookie: string, bytes: number, readAfter?: Promise<void>) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`GET ${PATH}?${bytes} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`);
-  const head = await receive(socket, goOn);
+  const head = await receive(socket, readAfter);
   socket.destroy();
   if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(head);
 }
@@ -110,7 +110,7 @@ export async function upload(url: string, cookie: string, bytes: number, progres
   const closed = once(socket, 'close');
   const fields = `Cookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\nConnection: close\r\n`;
   socket.write(`PUT ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: ${bytes}\r\n\r\n`);
-  await Promise.all([pour(socket, bytes, progress), closed]);
+  await Promise.all([sendBytes(socket, bytes, progress), closed]);
   if (!response.startsWith('HTTP/1.1 200 ') || !response.endsWith('whole')) throw new Error(response);
 }
 

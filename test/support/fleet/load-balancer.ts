@@ -18,7 +18,7 @@ export async function startBalancedFleet(
     env: { PUBLIC_URL: url, TRUST_PROXY: '1', ...env },
     service: { LOCAL_SERVICE_REDIRECT_URIS: `${url}/auth/callback`, ...service },
   });
-  const balancer = await startHaproxy(
+  const haproxy = await startHaproxy(
     port,
     fleet.processes.map((cloakroom) => new URL(cloakroom.url).host),
   );
@@ -27,9 +27,9 @@ export async function startBalancedFleet(
     /** The URL of HAProxy, which browsers use. */
     url,
     /** Returns the log of HAProxy so far. */
-    balancerLog: () => balancer.printed(),
+    haproxyLog: () => haproxy.printed(),
     async [Symbol.asyncDispose]() {
-      await balancer[Symbol.asyncDispose]();
+      await haproxy[Symbol.asyncDispose]();
       await fleet[Symbol.asyncDispose]();
     },
   };

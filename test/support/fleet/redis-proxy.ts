@@ -13,11 +13,11 @@ export async function startRedisProxy(port: number) {
     /** The delay of replies, in ms. */
     delayMs: 0,
     /** Delays only replies to commands that contain this text. The empty text matches all commands. */
-    onlyAfter: '',
-    /** Holds the first command that matches and all later commands until `thaw`. */
+    delayRepliesTo: '',
+    /** Holds the first command that matches and all later commands until `unfreeze`. */
     freezeAt: null as RegExp | null,
     /** Holds the reply to a matching command at the barrier, and all later replies on that connection. */
-    replies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
+    holdReplies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
   };
   let frozen: Deferred<void> | null = null;
   let held = '';
@@ -28,19 +28,19 @@ export async function startRedisProxy(port: number) {
     let command: Buffer = Buffer.alloc(0);
     let passed = Promise.resolve();
     far.on('data', (chunk) => {
-      const waited = delay(command.includes(proxy.onlyAfter) ? proxy.delayMs : 0);
+      const waited = delay(command.includes(proxy.delayRepliesTo) ? proxy.delayMs : 0);
       // Keep the order of replies, because an earlier reply may have a longer delay.
       replied = replied.then(async () => waited).then(() => void near.write(chunk));
     });
     near.on('data', (chunk: Buffer) => {
       command = chunk;
       if (proxy.freezeAt?.test(chunk.toString('latin1')) === true) frozen ??= createDeferred();
-      const thawed = frozen?.promise;
-      const { replies } = proxy;
-      if (replies?.to.test(chunk.toString('latin1')) === true)
-        replied = replied.then(async () => replies.barrier.pass());
+      const unfrozen = frozen?.promise;
+      const { holdReplies } = proxy;
+      if (holdReplies?.to.test(chunk.toString('latin1')) === true)
+        replied = replied.then(async () => holdReplies.barrier.pass());
       if (frozen !== null) held += chunk.toString('latin1');
-      passed = passed.then(async () => thawed).then(() => void far.write(chunk));
+      passed = passed.then(async () => unfrozen).then(() => void far.write(chunk));
     });
     far.on('error', () => {}).once('close', () => near.destroy());
     near.once('close', () => far.destroy());
@@ -50,8 +50,8 @@ export async function startRedisProxy(port: number) {
   return Object.assign(proxy, {
     isFrozen: () => frozen !== null,
     /** Returns the held commands. */
-    held: () => held,
-    thaw: () => {
+    heldCommands: () => held,
+    unfreeze: () => {
       held = '';
       proxy.freezeAt = null;
       frozen?.resolve();

@@ -33,11 +33,11 @@ export async function startRedisServer() {
       running = await startPrivateRedis(settings);
     },
     /** Makes it the replica of a master that does not exist, so that it refuses writes. */
-    makeReadOnly: async () => void (await control.ask('REPLICAOF', '127.0.0.1', '1')),
-    makeWritable: async () => void (await control.ask('REPLICAOF', 'NO', 'ONE')),
+    makeReadOnly: async () => void (await control.sendCommand('REPLICAOF', '127.0.0.1', '1')),
+    makeWritable: async () => void (await control.sendCommand('REPLICAOF', 'NO', 'ONE')),
     /** Makes it refuse commands that need memory. */
-    fill: async () => void (await control.ask('CONFIG', 'SET', 'maxmemory', '1')),
-    makeRoom: async () => void (await control.ask('CONFIG', 'SET', 'maxmemory', '0')),
+    fillMemory: async () => void (await control.sendCommand('CONFIG', 'SET', 'maxmemory', '1')),
+    freeMemory: async () => void (await control.sendCommand('CONFIG', 'SET', 'maxmemory', '0')),
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });

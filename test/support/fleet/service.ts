@@ -14,7 +14,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { TOKEN_PATH } from '../constants.ts';
-import { watchService } from '../log-audit.ts';
+import { recordServiceSecrets } from '../log-audit.ts';
 import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
@@ -64,7 +64,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
     intercept: (() => false) as Intercept,
   };
   const listener = async (req: IncomingMessage, res: ServerResponse) => {
-    watchService(req, res);
+    recordServiceSecrets(req, res);
     const refreshToken = req.url === TOKEN_PATH ? await record(req, service.refreshes) : null;
     if (req.url !== TOKEN_PATH) service.apiRequests += 1;
     if (await service.intercept(req, res, refreshToken)) return;

@@ -1,4 +1,4 @@
-import { fc, times } from '../properties.ts';
+import { fc, scaled } from '../properties.ts';
 
 const latin1 = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
@@ -11,7 +11,7 @@ export async function forAll<T>(
   examples: readonly T[] = [],
 ): Promise<void> {
   const property = fc.asyncProperty(values, check);
-  await fc.assert(property, { numRuns: times(runs), examples: examples.map((example) => [example]) });
+  await fc.assert(property, { numRuns: scaled(runs), examples: examples.map((example) => [example]) });
 }
 
 /** A byte, as a character. */

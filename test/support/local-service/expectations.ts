@@ -4,13 +4,13 @@ import request, { type Response } from 'supertest';
 import { CALLBACK, type RawResponse } from './requests.ts';
 
 const JSON_TYPE = 'application/json';
-const WORDS: unknown = expect.stringMatching(/.+/);
+const ANY_TEXT: unknown = expect.stringMatching(/.+/);
 
 /** Matches a token of the service. */
-export const A_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
+export const ANY_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
 
 /** Matches a valid error_description (RFC 6749 §5.2). */
-export const DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+export const ANY_ERROR_DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
 
 /** The four errors of section 7 of the interface. */
 const TOKEN_ERRORS = [
@@ -36,19 +36,19 @@ export function success(body: unknown) {
 /** Returns the outcome of a refused token request. */
 export function tokenRefusal(error: TokenError) {
   const status = error === 'invalid_client' ? 401 : 400;
-  return outcome(status, { error, error_description: DESCRIPTION });
+  return outcome(status, { error, error_description: ANY_ERROR_DESCRIPTION });
 }
 
 /** The outcome of a code exchange, or of a refresh with rotation. */
-export const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
+export const TOKENS = success({ access_token: ANY_TOKEN, expires_in: 900, refresh_token: ANY_TOKEN });
 /** The outcome of a refresh. */
-export const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
+export const NEW_TOKEN = success({ access_token: ANY_TOKEN, expires_in: 900 });
 export const INVALID_GRANT = tokenRefusal('invalid_grant');
 export const INVALID_REQUEST = tokenRefusal('invalid_request');
 
 /** Returns the outcome of a refused API request. */
 export function apiRefusal(status: number, code: string) {
-  return outcome(status, { code, message: WORDS, details: [] });
+  return outcome(status, { code, message: ANY_TEXT, details: [] });
 }
 
 /** Resolves with the outcome of the first step of an authorization request: a page, or a redirect to the app. */
@@ -56,24 +56,24 @@ export async function authorizationOutcome(server: Server, url: string) {
   const res = await request(server).get(url);
   const location = res.get('location');
   if (location === undefined) {
-    return { status: res.status, type: res.type, asksToSignIn: res.text.includes('type="password"') };
+    return { status: res.status, type: res.type, isSignInPage: res.text.includes('type="password"') };
   }
   const { origin, pathname, searchParams } = new URL(location);
   return { status: res.status, to: origin + pathname, parameters: Object.fromEntries(searchParams) };
 }
 
 /** The outcome of a valid authorization request: the sign-in page. */
-export const ASKS_TO_SIGN_IN = { status: 200, type: 'text/html', asksToSignIn: true };
+export const SHOWS_SIGN_IN_PAGE = { status: 200, type: 'text/html', isSignInPage: true };
 
 /** The outcome of an authorization request without a trusted redirect target. */
-export const SHOWS_ERROR = { status: 400, type: 'text/html', asksToSignIn: false };
+export const SHOWS_ERROR_PAGE = { status: 400, type: 'text/html', isSignInPage: false };
 
 /** Returns the outcome of an authorization request with another fault, with the state of `authorizationUrl`. */
-export function tellsApp(error: string) {
+export function redirectsWithError(error: string) {
   return {
     status: 303,
     to: CALLBACK,
-    parameters: { error, error_description: WORDS, state: 'a state & more' },
+    parameters: { error, error_description: ANY_TEXT, state: 'a state & more' },
   };
 }
 
@@ -85,7 +85,7 @@ export function expectStatus(response: RawResponse, status: number): void {
 /** Checks for an error in the shape of the API. */
 export function expectApiError(response: RawResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
-  expect(JSON.parse(response.text)).toEqual({ code, message: WORDS, details: [] });
+  expect(JSON.parse(response.text)).toEqual({ code, message: ANY_TEXT, details: [] });
   expect(response.get('content-type')).toMatch(/^application\/json/);
 }
 
@@ -94,7 +94,7 @@ export function expectTokenError(response: RawResponse, errors: readonly string[
   const body = JSON.parse(response.text) as { error: string };
   expect(body).toEqual({
     error: expect.stringMatching(new RegExp(`^(?:${errors.join('|')})$`)),
-    error_description: DESCRIPTION,
+    error_description: ANY_ERROR_DESCRIPTION,
   });
   expect(response.status).toBe(body.error === 'invalid_client' ? 401 : 400);
   expect(response.get('content-type')).toMatch(/^application\/json/);

@@ -37,14 +37,14 @@ export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usua
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
   await promisify(execFile)('redis-cli', create, { env: { ...process.env, REDISCLI_AUTH: PASSWORD } });
-  await eventually(async () => (await Promise.all(nodes.map(knowsAll))).every(Boolean));
+  await eventually(async () => (await Promise.all(nodes.map(seesAllNodes))).every(Boolean));
 
   const node = (at: [host: string, port: number] | undefined) => {
     const found = nodes.find(({ port }) => port === at?.[1]);
     if (found === undefined) throw new Error(`no node has the port ${at?.[1]}`);
     return found;
   };
-  const slots = await askSlots(nodes[0]);
+  const slots = await readSlots(nodes[0]);
   const [first, second, third] = slots.map(([, , master, replica]) => ({
     master: node(master),
     replica: node(replica),
@@ -64,14 +64,14 @@ export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usua
 
 type Slots = [from: number, to: number, ...nodes: [host: string, port: number][]];
 
-async function askSlots(node: RedisNode | undefined): Promise<Slots[]> {
-  return (await node?.ask('CLUSTER', 'SLOTS')) as Slots[];
+async function readSlots(node: RedisNode | undefined): Promise<Slots[]> {
+  return (await node?.sendCommand('CLUSTER', 'SLOTS')) as Slots[];
 }
 
-async function knowsAll(node: RedisNode): Promise<boolean> {
-  const slots = await askSlots(node);
+async function seesAllNodes(node: RedisNode): Promise<boolean> {
+  const slots = await readSlots(node);
   const isMaster = slots.some(([, , [, port] = ['', 0]]) => port === node.port);
   const link = isMaster ? /state=online/ : /master_link_status:up/;
-  const isInSync = link.test(String(await node.ask('INFO', 'replication')));
+  const isInSync = link.test(String(await node.sendCommand('INFO', 'replication')));
   return slots.length === 3 && slots.every((range) => range.length === 4) && isInSync;
 }

@@ -7,7 +7,7 @@ import { freePort } from '../fleet/free-port.ts';
 import { reportFault } from '../fleet/report.ts';
 import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '../fleet/requests.ts';
 import { startStopwatch } from '../stopwatch.ts';
-import { passSignIn } from '../test-app.ts';
+import { submitSignIn } from '../test-app.ts';
 
 /** Two processes with a service whose access tokens expire soon and whose refresh tokens work once. */
 export interface TwoProcesses extends Fleet {
@@ -48,7 +48,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
   test('a user can sign in, read several pages and sign out for good', async () => {
     const { origin, processes } = fleet;
     const browser = new Browser();
-    const consent = await passSignIn(browser, await browser.open(`${origin}/auth/login`));
+    const consent = await submitSignIn(browser, await browser.open(`${origin}/auth/login`));
     const first = await browser.follow(await browser.press(consent, 'Allow'));
     expect(first.text).toContain('Workspaces 1–25');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Workspaces 51–75');
@@ -118,12 +118,12 @@ export interface ObservedFailover {
   readonly sessionsLost: number;
 }
 
-/** Observes a fault under load until every process serves each session that Redis has kept, and `mend` has run. */
+/** Observes a fault under load until every process serves each session that Redis has kept, and `repair` has run. */
 export async function observeFailover(
   fleet: TwoProcesses,
   sessions: readonly TestSession[],
   fault: string,
-  { begin, mend }: { readonly begin: (load: Load) => Promise<void>; readonly mend?: () => Promise<void> },
+  { begin, repair }: { readonly begin: (load: Load) => Promise<void>; readonly repair?: () => Promise<void> },
 ): Promise<ObservedFailover> {
   await using load = startRequests(fleet, sessions);
   await load.next(200);
@@ -132,7 +132,7 @@ export async function observeFailover(
   const sessionsLost = await untilServed(fleet, sessions);
   const recoveredInMs = watch.ms();
   const before = load.responses.length;
-  await mend?.();
+  await repair?.();
   const responses = await load.stop();
   reportFault(fault, responses, { sessionsLost, recoveredInMs });
   return { responses, afterwards: responses.slice(before), sessionsLost };

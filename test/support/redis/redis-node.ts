@@ -34,7 +34,7 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
   };
   return {
     /** Sends a command over a new connection. Rejects if no reply arrives within 5 s. */
-    async ask(...[command = '', ...args]: readonly string[]): Promise<unknown> {
+    async sendCommand(...[command = '', ...args]: readonly string[]): Promise<unknown> {
       const client = new Redis({
         path: running().url.replace(/^[^:]+:\/\//, ''),
         ...(password !== undefined && { password }),
@@ -63,6 +63,6 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
 
 /** Returns whether a node is a replica. A node closes its connections when its role changes. */
 export async function isReplica(node: RedisNode): Promise<boolean> {
-  const role = await node.ask('ROLE').catch(() => null);
+  const role = await node.sendCommand('ROLE').catch(() => null);
   return Array.isArray(role) && role[0] === 'slave';
 }

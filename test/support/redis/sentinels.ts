@@ -39,11 +39,11 @@ export async function startSentinels() {
       return startRedisNode(at === 0 ? settings : [...settings, REQUIRE_PASSWORD], 'sentinel');
     }),
   );
-  for (const sentinel of sentinels) await sentinel.ask('SENTINEL', 'DEBUG', ...INTERVALS);
-  await eventually(async () => (await Promise.all(sentinels.map(knowsAll))).every(Boolean));
+  for (const sentinel of sentinels) await sentinel.sendCommand('SENTINEL', 'DEBUG', ...INTERVALS);
+  await eventually(async () => (await Promise.all(sentinels.map(seesAllNodes))).every(Boolean));
 
   const master = async () => {
-    const [, port] = (await Promise.any(sentinels.map(askMaster))) as [string, string];
+    const [, port] = (await Promise.any(sentinels.map(readMasterAddress))) as [string, string];
     const found = nodes.find((node) => node.port === Number(port));
     if (found === undefined) throw new Error(`no node has the port ${port} of the master`);
     return found;
@@ -58,10 +58,10 @@ export async function startSentinels() {
     /** Resolves with the master according to the first Sentinel that replies. */
     master,
     /** Resolves once another failover would succeed. */
-    settled: async () =>
+    readyForFailover: async () =>
       eventually(async () => {
         // A node closes its connections when its role changes.
-        const replication = await (await master()).ask('INFO', 'replication').catch(() => '');
+        const replication = await (await master()).sendCommand('INFO', 'replication').catch(() => '');
         return String(replication).includes('state=online');
       }),
     async [Symbol.asyncDispose]() {
@@ -80,13 +80,13 @@ function toSentinelSettings(masterPort: number, downAfterMs: number): string[] {
   ];
 }
 
-async function askMaster(sentinel: RedisNode): Promise<unknown> {
-  return sentinel.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME);
+async function readMasterAddress(sentinel: RedisNode): Promise<unknown> {
+  return sentinel.sendCommand('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME);
 }
 
-async function knowsAll(sentinel: RedisNode): Promise<boolean> {
-  const master = toRecord(await sentinel.ask('SENTINEL', 'MASTER', NAME));
-  const replicas = (await sentinel.ask('SENTINEL', 'REPLICAS', NAME)) as string[][];
+async function seesAllNodes(sentinel: RedisNode): Promise<boolean> {
+  const master = toRecord(await sentinel.sendCommand('SENTINEL', 'MASTER', NAME));
+  const replicas = (await sentinel.sendCommand('SENTINEL', 'REPLICAS', NAME)) as string[][];
   const areInSync = replicas.every((replica) => toRecord(replica).get('master-link-status') === 'ok');
   return master.get('num-slaves') === '2' && master.get('num-other-sentinels') === '2' && areInSync;
 }

@@ -8,15 +8,15 @@ const CONFIG = new URL('../../../deploy/nginx.conf', import.meta.url);
  * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it. As on Debian, logs and
  * compression are on. Returns the command that runs it.
  * @param {string} folder
- * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} place
+ * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} options
  * @param {readonly string[]} hosts `127.0.0.1:port` of each process
  * @returns {Promise<[string, ...string[]]>}
  */
-export async function writeNginxConf(folder, place, hosts) {
+export async function writeNginxConf(folder, options, hosts) {
   const at = (/** @type {string} */ name) => join(folder, name);
-  await writeFile(at('cloakroom.conf'), adapt(await readFile(CONFIG, 'utf8'), folder, place, hosts));
-  await writeFile(at('cert.pem'), place.certificate.cert);
-  await writeFile(at('key.pem'), place.certificate.key, { mode: 0o600 });
+  await writeFile(at('cloakroom.conf'), adapt(await readFile(CONFIG, 'utf8'), folder, options, hosts));
+  await writeFile(at('cert.pem'), options.certificate.cert);
+  await writeFile(at('key.pem'), options.certificate.key, { mode: 0o600 });
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   await writeFile(
     at('nginx.conf'),
@@ -42,7 +42,7 @@ export async function writeNginxConf(folder, place, hosts) {
  * Makes the changes that the comments in the file require, and changes its ports and log paths.
  * @param {string} config
  * @param {string} folder
- * @param {{ httpsPort: number, httpPort: number, origin: string }} place
+ * @param {{ httpsPort: number, httpPort: number, origin: string }} options
  * @param {readonly string[]} hosts
  */
 function adapt(config, folder, { httpsPort, httpPort, origin }, hosts) {

@@ -1,29 +1,32 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startKeptProgram } from '../kept-program.mjs';
+import { startChildProgram } from '../child-program.mjs';
 import { eventually } from '../eventually.ts';
-import { isUp, type ReverseProxy, type Place } from './reverse-proxy.ts';
+import { isUp, type ReverseProxy, type ReverseProxyOptions } from './reverse-proxy.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
 
 /** Starts nginx in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
-export async function startNginx(place: Place, hosts: readonly string[]): Promise<ReverseProxy> {
+export async function startNginx(
+  options: ReverseProxyOptions,
+  hosts: readonly string[],
+): Promise<ReverseProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-nginx-'));
   const at = (name: string) => join(folder, name);
-  const command = await writeNginxConf(folder, place, hosts);
+  const command = await writeNginxConf(folder, options, hosts);
   const master = async () => Number(await readFile(at('nginx.pid'), 'utf8'));
   const workers = async () => {
     const pid = await master();
     return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
   };
-  const program = await startKeptProgram(command, {}, async () => isUp(place));
+  const program = await startChildProgram(command, {}, async () => isUp(options));
   return {
     async logged() {
       const names = ['access.log', 'error.log', 'all.log'];
       const logs = await Promise.all(names.map(async (name) => readFile(at(name), 'utf8').catch(() => '')));
       return logs.join('') + program.printed();
     },
-    async leaveOut(host) {
+    async takeOutOfRotation(host) {
       const config = (await readFile(at('cloakroom.conf'), 'utf8')).replaceAll(' down;', ';');
       const line = `server ${host} fail_timeout=2s`;
       await writeFile(at('cloakroom.conf'), config.replaceAll(`${line};`, `${line} down;`));

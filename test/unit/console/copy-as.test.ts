@@ -1,21 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { toCurlCommand, toFetchCode } from '../../../public/console/copy-as.js';
-import { fc, times } from '../../support/properties.ts';
-import { ORIGIN, usual } from './fixtures.ts';
+import { fc, scaled } from '../../support/properties.ts';
+import { ORIGIN, suggestedRequest } from './fixtures.ts';
 
-type Request = typeof usual;
+type Request = typeof suggestedRequest;
 
 /** Returns the arguments that curl gets from a shell. */
 function argumentsOf(request: Partial<Request>): string[] {
-  const command = toCurlCommand({ ...usual, ...request }, ORIGIN, 'cloakroom');
+  const command = toCurlCommand({ ...suggestedRequest, ...request }, ORIGIN, 'cloakroom');
   const script = `curl() { printf '%s\\0' "$@"; }\nCOOKIE=a-value\n${command}`;
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
 /** Returns the arguments that the copied code passes to fetch. */
 function fetchOf(request: Partial<Request>): unknown[] {
-  const code = toFetchCode({ ...usual, ...request }, ORIGIN);
+  const code = toFetchCode({ ...suggestedRequest, ...request }, ORIGIN);
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the test runs the copied code
   const run = new Function('fetch', `return (async () => { ${code}\nreturn response; })()`) as (
     fetch: (...args: unknown[]) => unknown,
@@ -27,7 +27,7 @@ function fetchOf(request: Partial<Request>): unknown[] {
 
 test('a GET request results in short curl and fetch code', () => {
   const query: [string, string][] = [['limit', '10']];
-  expect(toFetchCode({ ...usual, query }, ORIGIN)).toBe(
+  expect(toFetchCode({ ...suggestedRequest, query }, ORIGIN)).toBe(
     "const response = await fetch('/api/public/v1/workspaces?limit=10');",
   );
   expect(argumentsOf({ query })).toEqual([
@@ -41,7 +41,7 @@ function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
   expect(fetchOf({ method: 'POST', body })).toEqual([
-    usual.path,
+    suggestedRequest.path,
     { method: 'POST', headers: { 'Content-Type': 'application/json' }, body },
   ]);
 }
@@ -63,7 +63,7 @@ test('the curl and fetch code keep any text body', () => {
   const text = fc
     .string({ unit: 'grapheme' })
     .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));
-  fc.assert(fc.property(text, expectBodyKept), { numRuns: times(60) });
+  fc.assert(fc.property(text, expectBodyKept), { numRuns: scaled(60) });
 });
 
 test.each([
@@ -97,7 +97,7 @@ test('neither the curl nor the fetch code contains credentials', () => {
     ['Authorization', 'Bearer a-token'],
     ['COOKIE', 'cloakroom=a-session'],
   ];
-  const request = { ...usual, headers };
+  const request = { ...suggestedRequest, headers };
   const copies = toFetchCode(request, ORIGIN) + toCurlCommand(request, ORIGIN, 'cloakroom');
   expect(copies).not.toMatch(/a-token|a-session|authorization/i);
 });

@@ -3,7 +3,7 @@ import { WORKSPACES_PATH } from '../../support/constants.ts';
 export const ORIGIN = 'http://localhost:3000';
 
 /** The request that the console suggests. */
-export const usual = {
+export const suggestedRequest = {
   method: 'GET',
   path: WORKSPACES_PATH,
   query: [] as [string, string][],

@@ -2,15 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { toOutcome, toTarget } from '../../../public/console/history-words.js';
 import { clearDraft, keepDraft, readDraft } from '../../../public/console/request-draft.js';
 import { clearHistory, noteOutcome, readHistory, remember } from '../../../public/console/request-history.js';
-import { createStore, ORIGIN, usual } from './fixtures.ts';
+import { createStore, ORIGIN, suggestedRequest } from './fixtures.ts';
 
 type Store = ReturnType<typeof createStore>;
-type Request = typeof usual;
+type Request = typeof suggestedRequest;
 
 const SENT_AT = Date.UTC(2026, 0, 1);
 const keepInHistory = (store: Store, request: Request) => remember(store, request, SENT_AT);
 const remembered = (store: Store, ...paths: string[]) => {
-  for (const path of paths) keepInHistory(store, { ...usual, path });
+  for (const path of paths) keepInHistory(store, { ...suggestedRequest, path });
   return readHistory(store);
 };
 
@@ -21,7 +21,7 @@ describe.each([
   test('contains no credentials', () => {
     const store = createStore();
     keep(store, {
-      ...usual,
+      ...suggestedRequest,
       headers: [
         ['authorization', 'Bearer secret'],
         [' Cookie', 'secret'],
@@ -34,20 +34,20 @@ describe.each([
 
   test('omits a long body and records that it did', () => {
     const store = createStore();
-    keep(store, { ...usual, body: 'x'.repeat(20_000) });
+    keep(store, { ...suggestedRequest, body: 'x'.repeat(20_000) });
     expect(read(store)).toMatchObject({ request: { body: 'x'.repeat(20_000) }, isWhole: true });
-    keep(store, { ...usual, body: 'x'.repeat(20_001) });
-    expect(read(store)).toMatchObject({ request: usual, isWhole: false });
+    keep(store, { ...suggestedRequest, body: 'x'.repeat(20_001) });
+    expect(read(store)).toMatchObject({ request: suggestedRequest, isWhole: false });
   });
 
   test('is deleted when the store is full', () => {
     const store = createStore(300);
-    expect(keep(store, usual)).toBe(true);
-    expect(keep(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
+    expect(keep(store, suggestedRequest)).toBe(true);
+    expect(keep(store, { ...suggestedRequest, body: 'x'.repeat(300) })).toBe(false);
     expect(store.values.size).toBe(0);
   });
 
-  const stored = { request: usual, isWhole: true, sentAt: SENT_AT, outcome: '' };
+  const stored = { request: suggestedRequest, isWhole: true, sentAt: SENT_AT, outcome: '' };
   const { isWhole: _isWhole, ...incomplete } = stored;
   test.each([
     '{',
@@ -89,7 +89,7 @@ test('the outcome of a cleared request is not stored', () => {
   clearHistory(store);
   expect(store.values.size).toBe(0);
   expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
-  remember(store, usual, SENT_AT + 1);
+  remember(store, suggestedRequest, SENT_AT + 1);
   expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
   expect(readHistory(store)).toMatchObject([{ outcome: '' }]);
 });
@@ -97,8 +97,8 @@ test('the outcome of a cleared request is not stored', () => {
 test('the last state of the form is kept until it is cleared', () => {
   const store = createStore();
   expect(readDraft(store)).toBeNull();
-  for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...usual, path });
-  expect(readDraft(store)).toEqual({ request: { ...usual, path: '/api/2' }, isWhole: true });
+  for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...suggestedRequest, path });
+  expect(readDraft(store)).toEqual({ request: { ...suggestedRequest, path: '/api/2' }, isWhole: true });
   clearDraft(store);
   expect(store.values.size).toBe(0);
 });
@@ -116,11 +116,13 @@ test.each([
     ['limit', '10'],
     [name, value],
   ];
-  expect(toTarget({ ...usual, query }, ORIGIN)).toBe(`${usual.path}?limit=10&${name}=${shown}`);
+  expect(toTarget({ ...suggestedRequest, query }, ORIGIN)).toBe(
+    `${suggestedRequest.path}?limit=10&${name}=${shown}`,
+  );
 });
 
 test('the history shows an invalid URL as the user typed it', () => {
-  expect(toTarget({ ...usual, path: 'http://[' }, ORIGIN)).toBe('http://[');
+  expect(toTarget({ ...suggestedRequest, path: 'http://[' }, ORIGIN)).toBe('http://[');
 });
 
 test.each([

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { faultsOf, toUrl } from '../../../public/console/request-rules.js';
-import { ORIGIN, usual } from './fixtures.ts';
+import { ORIGIN, suggestedRequest } from './fixtures.ts';
 
-const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
+const faults = (changed: Partial<typeof suggestedRequest>) =>
+  faultsOf({ ...suggestedRequest, ...changed }, ORIGIN);
 /** Returns the fields whose faults stop the request, in form order. */
-const stops = (changed: Partial<typeof usual>) =>
+const stops = (changed: Partial<typeof suggestedRequest>) =>
   faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
 
 test('an ordinary request has no faults', () => {

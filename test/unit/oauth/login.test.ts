@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { loginUrl } from '../../../src/http/error-pages.ts';
 import { toReturnPath } from '../../../src/oauth/login.ts';
-import { fc, times } from '../../support/properties.ts';
+import { fc, scaled } from '../../support/properties.ts';
 
 const ORIGIN = 'https://app.example';
 
@@ -46,7 +46,7 @@ describe('return_to', () => {
         expect(new URL(path, ORIGIN).origin).toBe(ORIGIN);
         expect(path).toMatch(/^\/(?![/\\])/);
       }),
-      { numRuns: times(5_000) },
+      { numRuns: scaled(5_000) },
     );
   });
 

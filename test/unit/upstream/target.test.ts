@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { checkTarget } from '../../../src/upstream/target.ts';
-import { fc, times } from '../../support/properties.ts';
+import { fc, scaled } from '../../support/properties.ts';
 
 const PREFIX = '/api/public/v1/';
 const AUTHORIZATION = '/api/public/v1/authorization/oauth2';
@@ -269,7 +269,7 @@ describe('a forwarded target', () => {
         expect(host).toBe('service.test');
         expectAllowed(pathname);
       }),
-      { numRuns: times(5_000) },
+      { numRuns: scaled(5_000) },
     );
   });
 
@@ -281,7 +281,7 @@ describe('a forwarded target', () => {
         const path = target.split('?', 1)[0] ?? '';
         expectAllowed(order.reduce((read, step) => step(read), path));
       }),
-      { numRuns: times(20_000) },
+      { numRuns: scaled(20_000) },
     );
   });
 
@@ -295,7 +295,7 @@ describe('a forwarded target', () => {
         const encoded = pieces.map(([text, isEncoded]) => (isEncoded ? encode(text) : text)).join('');
         expect(check(PREFIX + encoded)).toBe(check(PREFIX + plain));
       }),
-      { numRuns: times(5_000) },
+      { numRuns: scaled(5_000) },
     );
   });
 
@@ -306,7 +306,7 @@ describe('a forwarded target', () => {
         const target = PREFIX + names.join('/') + (slash && names.length > 0 ? '/' : '');
         expect(check(target)).toBe('forward');
       }),
-      { numRuns: times(5_000) },
+      { numRuns: scaled(5_000) },
     );
   });
 
@@ -319,7 +319,7 @@ describe('a forwarded target', () => {
       fc.property(letter, (text) => {
         expect(check(`${PREFIX}rooms/${encodeURIComponent(text)}`)).toBe('forward');
       }),
-      { numRuns: times(1_000) },
+      { numRuns: scaled(1_000) },
     );
   });
 });

@@ -19,9 +19,9 @@ let held: Promise<unknown>;
 beforeEach(async () => {
   const { promise: isTaken, resolve } = createDeferred<void>();
   service = await startRawService();
-  service.answer = (_request, socket) => {
+  service.respond = (_request, socket) => {
     release = () => socket.write(ok());
-    service.answer = () => ok('{"value":[]}');
+    service.respond = () => ok('{"value":[]}');
     resolve();
     return null;
   };

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import { examine, finding } from '../../../support/doctor/doctor.ts';
+import { runDoctor, finding } from '../../../support/doctor/doctor.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 import { PASSWORD, startRedisNode } from '../../../support/redis/redis-node.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
@@ -16,18 +16,18 @@ beforeAll(() => {
 afterEach(expectNoKeyLeft);
 
 async function expectNoKeyLeft(): Promise<void> {
-  expect(await redis.ask('DBSIZE')).toBe(0);
+  expect(await redis.sendCommand('DBSIZE')).toBe(0);
 }
 
 /** Returns the finding about the Redis at this URL. */
 async function findingAt(REDIS_URL: string, id = 'redis-reachable') {
-  const findingOf = await examine({ REDIS_URL });
+  const findingOf = await runDoctor({ REDIS_URL });
   return findingOf(id);
 }
 
 /** Returns the URL of a user with only these rights. */
 async function urlWith(...rights: readonly string[]): Promise<string> {
-  await redis.ask('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
+  await redis.sendCommand('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
 
@@ -35,9 +35,9 @@ async function urlWith(...rights: readonly string[]): Promise<string> {
 const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
 test('a healthy Redis passes every check', async () => {
-  await redis.ask('CONFIG', 'SET', 'appendonly', 'yes');
-  const findingOf = await examine({ REDIS_URL: url });
-  await redis.ask('CONFIG', 'SET', 'appendonly', 'no');
+  await redis.sendCommand('CONFIG', 'SET', 'appendonly', 'yes');
+  const findingOf = await runDoctor({ REDIS_URL: url });
+  await redis.sendCommand('CONFIG', 'SET', 'appendonly', 'no');
   const ids = ['reachable', 'encryption', 'password', 'role', 'commands', 'eviction', 'persistence'];
   for (const id of ids) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
@@ -46,9 +46,9 @@ test.each([
   ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'It is full'],
   ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'It is a replica'],
 ])('the doctor reports a Redis %s as a problem', async (_, command, change, restore, words) => {
-  await redis.ask(...command, ...change);
+  await redis.sendCommand(...command, ...change);
   const found = await findingAt(url, 'redis-commands');
-  await redis.ask(...command, ...restore);
+  await redis.sendCommand(...command, ...restore);
   expect(found).toMatchObject(finding('problem', words));
 });
 
@@ -58,7 +58,7 @@ test.each([
   ['a missing password', '', '', 'requires a password'],
   ['a database that does not exist', LOGIN, '/99', 'does not have the database'],
 ])('the doctor reports %s in REDIS_URL as a problem', async (_, login, database, words) => {
-  const findingOf = await examine({ REDIS_URL: `redis://${login}127.0.0.1:${redis.port}${database}` });
+  const findingOf = await runDoctor({ REDIS_URL: `redis://${login}127.0.0.1:${redis.port}${database}` });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, '.'));
   expect(findingOf('redis-commands').status).toBe('skipped');
 });
@@ -87,7 +87,9 @@ test('a user with the rights that the doctor suggests passes the check', async (
 });
 
 test('for a user who may not run SET or DEL, the doctor leaves no keys behind', async () => {
-  await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire') });
+  await runDoctor({
+    REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire'),
+  });
   await expectNoKeyLeft();
 });
 
@@ -107,12 +109,12 @@ test('the Redis user needs access to the keys under REDIS_PREFIX', async () => {
   expect(await findingAt(REDIS_URL, 'redis-commands')).toMatchObject(
     finding('problem', 'Its user may not use keys that begin with REDIS_PREFIX.'),
   );
-  const findingOf = await examine({ REDIS_URL, REDIS_PREFIX: 'another:' });
+  const findingOf = await runDoctor({ REDIS_URL, REDIS_PREFIX: 'another:' });
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
 test('a user who may not run PING passes, because Cloakroom never sends it', async () => {
-  const findingOf = await examine({ REDIS_URL: await urlWithout('ping') });
+  const findingOf = await runDoctor({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
@@ -151,7 +153,7 @@ test('the doctor gives up on a Redis that hangs', async () => {
 test('a check that times out is a problem, and the other checks still report results', async () => {
   await using silent = await startTcpServer(() => {});
   const REDIS_URL = `redis://127.0.0.1:${silent.port}`;
-  const findingOf = await examine({ REDIS_URL }, { timeoutMs: 500 });
+  const findingOf = await runDoctor({ REDIS_URL }, { timeoutMs: 500 });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('problem', 'The checks took longer than 0.5 s.'),
   );

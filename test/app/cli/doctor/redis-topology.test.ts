@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { examine, finding } from '../../../support/doctor/doctor.ts';
+import { runDoctor, finding } from '../../../support/doctor/doctor.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 import { startCluster } from '../../../support/redis/cluster.ts';
 import { startSentinels } from '../../../support/redis/sentinels.ts';
@@ -8,14 +8,14 @@ const cluster = useFixture(startCluster);
 const sentinels = useFixture(startSentinels);
 
 test('the doctor checks the master that the Sentinels report', async () => {
-  const findingOf = await examine({ REDIS_URL: sentinels.url });
+  const findingOf = await runDoctor({ REDIS_URL: sentinels.url });
   const { port } = await sentinels.master();
   expect(findingOf('redis-reachable')).toMatchObject(finding('ok', `It responds at 127.0.0.1:${port}.`));
   for (const id of ['redis-role', 'redis-commands']) expect(findingOf(id).status).toBe('ok');
 });
 
 test('for an unreachable Sentinel, the doctor shows a warning with its address', async () => {
-  const findingOf = await examine({ REDIS_URL: sentinels.url.replace('@', '@127.0.0.1:1,') });
+  const findingOf = await runDoctor({ REDIS_URL: sentinels.url.replace('@', '@127.0.0.1:1,') });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('warning', '127.0.0.1:1 refuses connections: nothing listens there.'),
   );
@@ -23,12 +23,12 @@ test('for an unreachable Sentinel, the doctor shows a warning with its address',
 });
 
 test('the doctor reports a problem if no Sentinel can be reached', async () => {
-  const findingOf = await examine({ REDIS_URL: 'redis+sentinel://127.0.0.1:1,127.0.0.1:2/the-master' });
+  const findingOf = await runDoctor({ REDIS_URL: 'redis+sentinel://127.0.0.1:1,127.0.0.1:2/the-master' });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', /127\.0\.0\.1:1 .*127\.0\.0\.1:2 /));
 });
 
 test('a master name that no Sentinel monitors is a problem', async () => {
-  const findingOf = await examine({ REDIS_URL: sentinels.url.replace(/\/[\w-]+$/, '/another-master') });
+  const findingOf = await runDoctor({ REDIS_URL: sentinels.url.replace(/\/[\w-]+$/, '/another-master') });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('problem', 'A Sentinel monitors no master with the name in REDIS_URL.'),
   );
@@ -36,16 +36,18 @@ test('a master name that no Sentinel monitors is a problem', async () => {
 
 test('a redis:// URL that points to a Sentinel is a problem', async () => {
   const [port] = sentinels.sentinels.map((sentinel) => sentinel.port);
-  const findingOf = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
+  const findingOf = await runDoctor({ REDIS_URL: `redis://127.0.0.1:${port}` });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'It is a Sentinel and stores no data.'));
 });
 
 test('if the Sentinels forbid looking up the master, the doctor reports a problem and the missing right', async () => {
   const command = 'sentinel|get-master-addr-by-name';
   const allow = async (right: string) =>
-    Promise.all(sentinels.sentinels.map(async (each) => each.ask('ACL', 'SETUSER', 'default', right)));
+    Promise.all(
+      sentinels.sentinels.map(async (each) => each.sendCommand('ACL', 'SETUSER', 'default', right)),
+    );
   await allow(`-${command}`);
-  const findingOf = await examine({ REDIS_URL: sentinels.url });
+  const findingOf = await runDoctor({ REDIS_URL: sentinels.url });
   await allow('+@all');
   const words = 'A Sentinel refuses to return the address of the master.';
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, `+${command}`));
@@ -56,8 +58,8 @@ test.each(['cluster|slots', 'cluster|info'])(
   async (command) => {
     const nodes = cluster.shards.flatMap(({ master, replica }) => [master, replica]);
     const rights = ['on', '>a-password', '~cloakroom:*', '+@all', `-${command}`];
-    for (const node of nodes) await node.ask('ACL', 'SETUSER', 'cloakroom', 'reset', ...rights);
-    const findingOf = await examine({ REDIS_URL: cluster.url.replace(/:[^/]+@/, 'cloakroom:a-password@') });
+    for (const node of nodes) await node.sendCommand('ACL', 'SETUSER', 'cloakroom', 'reset', ...rights);
+    const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/:[^/]+@/, 'cloakroom:a-password@') });
     expect(findingOf('redis-reachable')).toMatchObject(
       finding('problem', /may not run CLUSTER SLOTS and CLUSTER INFO(?!.*no cluster)/, `+${command}`),
     );
@@ -65,39 +67,39 @@ test.each(['cluster|slots', 'cluster|info'])(
 );
 
 test('the doctor checks each master of a cluster with a key that this master stores', async () => {
-  const findingOf = await examine({ REDIS_URL: cluster.url });
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url });
   const { detail } = findingOf('redis-reachable');
   for (const { master } of cluster.shards) expect(detail).toContain(String(master.port));
   for (const id of ['redis-role', 'redis-commands']) expect(findingOf(id).status).toBe('ok');
-  for (const { master } of cluster.shards) expect(await master.ask('DBSIZE')).toBe(0);
+  for (const { master } of cluster.shards) expect(await master.sendCommand('DBSIZE')).toBe(0);
 });
 
 test('the doctor checks a master with several slot ranges only once', async () => {
   const [{ master: from }, { master: to }] = cluster.shards;
-  const id = String(await to.ask('CLUSTER', 'MYID'));
-  for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', '0', 'NODE', id);
-  const findingOf = await examine({ REDIS_URL: cluster.url });
+  const id = String(await to.sendCommand('CLUSTER', 'MYID'));
+  for (const node of [to, from]) await node.sendCommand('CLUSTER', 'SETSLOT', '0', 'NODE', id);
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url });
   expect(findingOf('redis-reachable').detail.split(`127.0.0.1:${to.port}`)).toHaveLength(2);
 });
 
 test('a problem with one master includes its address', async () => {
   const [{ master }] = cluster.shards;
-  await master.ask('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
-  const findingOf = await examine({ REDIS_URL: cluster.url });
-  await master.ask('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+  await master.sendCommand('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url });
+  await master.sendCommand('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
   const { status, detail } = findingOf('redis-eviction');
   expect(status).toBe('problem');
   expect(detail.startsWith(`127.0.0.1:${master.port}: maxmemory-policy is allkeys-lru`)).toBe(true);
 });
 
 test('a redis:// URL for one node of a cluster is a problem', async () => {
-  const findingOf = await examine({ REDIS_URL: cluster.url.replace('+cluster', '').replace(/,.*$/, '') });
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace('+cluster', '').replace(/,.*$/, '') });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'one node of a cluster'));
 });
 
 test('a redis+cluster:// URL for a Redis outside any cluster is a problem', async () => {
   const { port } = await sentinels.master();
-  const findingOf = await examine({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('problem', 'A node in REDIS_URL belongs to no cluster, or to one without slots.'),
   );

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { envOf, examine, finding } from '../../../support/doctor/doctor.ts';
+import { envOf, runDoctor, finding } from '../../../support/doctor/doctor.ts';
 import { useTestApp } from '../../../support/fixtures.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
@@ -26,7 +26,7 @@ function respond(status: number, body: string): void {
 
 test('a service that knows the app passes every check, and the checks leave nothing behind in Redis', async () => {
   const before = await testApp.redis.dbsize();
-  const findingOf = await examine(env);
+  const findingOf = await runDoctor(env);
   for (const id of ['reachable', 'token-endpoint', 'credentials', 'sign-in', 'redirect-uri']) {
     expect(findingOf(`service-${id}`).status).toBe('ok');
   }
@@ -37,21 +37,21 @@ test('a service that knows the app passes every check, and the checks leave noth
 test.each([{ CLIENT_SECRET: 'a-wrong-secret' }, { CLIENT_ID: 'another-app' }])(
   'with %j, the doctor reports a problem with the credentials',
   async (changes) => {
-    const findingOf = await examine({ ...env, ...changes });
+    const findingOf = await runDoctor({ ...env, ...changes });
     expect(findingOf('service-credentials')).toMatchObject(finding('problem', 'does not know the app'));
     expect(findingOf('service-token-endpoint').status).toBe('ok');
   },
 );
 
 test('for an unregistered redirect URI, the doctor reports a problem and the URI to register', async () => {
-  const findingOf = await examine({ ...env, PUBLIC_URL: 'https://app.example.com' });
+  const findingOf = await runDoctor({ ...env, PUBLIC_URL: 'https://app.example.com' });
   expect(findingOf('service-redirect-uri')).toMatchObject(
     finding('problem', '', 'https://app.example.com/auth/callback'),
   );
 });
 
 test('scopes that the app may not request are a problem', async () => {
-  const findingOf = await examine({ ...env, SCOPES: 'room:read Room:Write' });
+  const findingOf = await runDoctor({ ...env, SCOPES: 'room:read Room:Write' });
   expect(findingOf('service-sign-in')).toMatchObject(finding('problem', 'SCOPES'));
   expect(findingOf('service-redirect-uri').status).toBe('ok');
 });
@@ -80,7 +80,7 @@ test.each([
 ] as const)('if the service %s, the checks %j have the status %s', async (...row) => {
   const [, ids, result, status, body, detail = '', remedy = ''] = row;
   respond(status, body);
-  const findingOf = await examine(env);
+  const findingOf = await runDoctor(env);
   for (const id of ids) expect(findingOf(`service-${id}`)).toMatchObject(finding(result, detail, remedy));
 });
 
@@ -91,11 +91,11 @@ test('if the service redirects to any URI, the doctor cannot tell whether ours i
     res.writeHead(302, { location: `${uri}?error=access_denied` }).end();
     return true;
   };
-  expect((await examine(env))('service-redirect-uri').status).toBe('skipped');
+  expect((await runDoctor(env))('service-redirect-uri').status).toBe('skipped');
 });
 
 test('without CLIENT_SECRET, the doctor still runs the other service checks', async () => {
-  const findingOf = await examine({ ...env, CLIENT_SECRET: '' });
+  const findingOf = await runDoctor({ ...env, CLIENT_SECRET: '' });
   expect(findingOf('service-credentials').status).toBe('skipped');
   for (const id of ['service-token-endpoint', 'service-redirect-uri'])
     expect(findingOf(id).status).toBe('ok');
@@ -103,7 +103,7 @@ test('without CLIENT_SECRET, the doctor still runs the other service checks', as
 
 test('an unreachable service is reported as one problem, and the other service checks are skipped', async () => {
   const SERVICE_URL = `http://127.0.0.1:${await freePort()}`;
-  const findingOf = await examine({ ...env, SERVICE_URL });
+  const findingOf = await runDoctor({ ...env, SERVICE_URL });
   expect(findingOf('service-reachable')).toMatchObject(
     finding('problem', `${SERVICE_URL} refuses connections: nothing listens there.`),
   );
@@ -112,7 +112,7 @@ test('an unreachable service is reported as one problem, and the other service c
 
 /** Returns what the doctor reports about connecting to this service. */
 async function reach(SERVICE_URL: string): Promise<string> {
-  const findingOf = await examine({ ...env, SERVICE_URL });
+  const findingOf = await runDoctor({ ...env, SERVICE_URL });
   return findingOf('service-reachable').detail;
 }
 
@@ -140,23 +140,23 @@ test.each([
 
 test('the doctor sends secrets to another host over plain HTTP only if ALLOW_INSECURE_SERVICE is set', async () => {
   const insecure = { ...env, SERVICE_URL: 'http://service.invalid' };
-  const refused = await examine(insecure);
+  const refused = await runDoctor(insecure);
   expect(refused('variable:SERVICE_URL').status).toBe('problem');
   expect(refused('service-reachable').status).toBe('skipped');
-  const allowed = await examine({ ...insecure, ALLOW_INSECURE_SERVICE: 'true' });
+  const allowed = await runDoctor({ ...insecure, ALLOW_INSECURE_SERVICE: 'true' });
   expect(allowed('service-reachable').status).toBe('problem');
 });
 
 test('the doctor warns about a different server at PUBLIC_URL', async () => {
   respond(200, '<h1>It works!</h1>');
-  const findingOf = await examine({ ...env, PUBLIC_URL: testApp.serviceOrigin });
+  const findingOf = await runDoctor({ ...env, PUBLIC_URL: testApp.serviceOrigin });
   expect(findingOf('public-url').status).toBe('warning');
 });
 
 test('the doctor does not warn if nothing or only a proxy responds at PUBLIC_URL, because Cloakroom may not be running yet', async () => {
-  const nothing = await examine({ ...env, PUBLIC_URL: 'http://localhost:1' });
+  const nothing = await runDoctor({ ...env, PUBLIC_URL: 'http://localhost:1' });
   expect(nothing('public-url').status).toBe('skipped');
   respond(502, 'Bad Gateway');
-  const proxy = await examine({ ...env, PUBLIC_URL: testApp.serviceOrigin });
+  const proxy = await runDoctor({ ...env, PUBLIC_URL: testApp.serviceOrigin });
   expect(proxy('public-url').status).toBe('skipped');
 });

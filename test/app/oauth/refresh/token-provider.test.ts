@@ -98,16 +98,16 @@ describe('an expiring token', () => {
   test('is used while it is refreshed in the background', async () => {
     const refresh = holdRefresh('refreshed-1');
     const { id, cookie } = await testApp.createSession({ expiresAt: Date.now() + 30_000 });
-    await get(cookie).expect(200, 'Bearer a-living-token');
+    await get(cookie).expect(200, 'Bearer a-valid-token');
     await refresh.requested;
-    await get(cookie).expect(200, 'Bearer a-living-token');
+    await get(cookie).expect(200, 'Bearer a-valid-token');
     refresh.respond();
     await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('is not refreshed before the last third of its lifetime', async () => {
-    testApp.intercept = service({ accepts: 'a-living-token' });
+    testApp.intercept = service({ accepts: 'a-valid-token' });
     const inSeconds = (seconds: number) => ({ lifetimeMs: 60_000, expiresAt: Date.now() + seconds * 1_000 });
     const fresh = await testApp.createSession(inSeconds(50));
     const expiring = await testApp.createSession(inSeconds(15));
@@ -115,7 +115,7 @@ describe('an expiring token', () => {
     // A refresh of the first session would have started before the refresh of the second session, which is complete below.
     await get(expiring.cookie).expect(200);
     await eventually(async () => (await grantOf(expiring.id))?.accessToken === 'refreshed-1');
-    expect((await grantOf(fresh.id))?.accessToken).toBe('a-living-token');
+    expect((await grantOf(fresh.id))?.accessToken).toBe('a-valid-token');
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 });
@@ -146,9 +146,9 @@ describe('a token that the service refuses', () => {
     const { cookie } = await testApp.createSession();
     for (let at = 0; at < 9; at += 1) {
       await get(cookie).expect(401, 'go away');
-      testApp.advance(5_000);
+      testApp.advanceClock(5_000);
     }
-    testApp.advance(-45_000);
+    testApp.advanceClock(-45_000);
     expect(tokenRequests(testApp)).toHaveLength(2);
   });
 
@@ -156,7 +156,7 @@ describe('a token that the service refuses', () => {
     testApp.intercept = service({ grants: () => null });
     const { id, cookie } = await testApp.createSession();
     expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'a-living-token' });
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'a-valid-token' });
   });
 });
 

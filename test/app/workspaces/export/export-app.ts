@@ -22,7 +22,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const pauses: number[] = [];
   let refreshes = 0;
   let openResponses = 0;
-  const passTime: Wait = async (ms) => testApp.advance(ms);
+  const passTime: Wait = async (ms) => testApp.advanceClock(ms);
   const mutable = {
     /** Responds in place of the service. */
     intercept: (() => false) as Interception,
@@ -103,6 +103,6 @@ export function fieldOf({ head }: ExportResponse, name: string): string | undefi
 }
 
 /** Returns the NDJSON export of these items. */
-export function toLines(items: readonly unknown[]): string {
+export function toNdjson(items: readonly unknown[]): string {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }

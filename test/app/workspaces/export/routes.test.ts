@@ -3,11 +3,11 @@ import { parse } from 'csv-parse/sync';
 import { useFixture } from '../../../support/fixtures.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { workspaces } from '../small-service.ts';
-import { fieldOf, startExportApp, toLines } from './export-app.ts';
+import { fieldOf, startExportApp, toNdjson } from './export-app.ts';
 
 const exporter = useFixture(async () => {
   const app = await startExportApp({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
-  app.testApp.advanceToNoon();
+  app.testApp.advanceClockToNoon();
   return app;
 });
 
@@ -16,7 +16,7 @@ const today = () => new Date(exporter.testApp.services.now()).toISOString().slic
 test('an NDJSON export has the items of all pages in order, one per line, and requests the largest pages', async () => {
   const items = workspaces(537);
   const { status, body } = await exporter.get('/workspaces.ndjson', await exporter.begin(items));
-  expect([status, body]).toEqual([200, toLines(items)]);
+  expect([status, body]).toEqual([200, toNdjson(items)]);
   const { requests, cursors } = exporter.service;
   expect(requests.map(({ limit }) => limit)).toEqual(Array.from({ length: 6 }, () => '100'));
   expect(requests.map(({ next }) => next)).toEqual([null, ...cursors]);
@@ -205,7 +205,7 @@ test('a third export of a session gets a 429 until another export has ended', as
   const other = await open('csv', (await exporter.testApp.createSession()).cookie);
 
   first.socket.destroy();
-  await first.over;
+  await first.closed;
   exporter.intercept = () => false;
   release.forEach((respond) => respond());
   await second.until('\r\n0\r\n\r\n');

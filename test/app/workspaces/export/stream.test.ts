@@ -6,7 +6,7 @@ import { dechunk, readMessage } from '../../../support/raw-message.ts';
 import { exchangeBytes } from '../../../support/raw-client.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
-import { startExportApp, toLines } from './export-app.ts';
+import { startExportApp, toNdjson } from './export-app.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 
 // These tests fail after the first page, when the response head has been sent.
@@ -48,7 +48,7 @@ async function expectCutOff(cookie: string, code: string, why = ''): Promise<voi
 }
 
 async function expectComplete(cookie: string, items: readonly unknown[] = ITEMS): Promise<void> {
-  expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe(toLines(items));
+  expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe(toNdjson(items));
   expect(cuts()).toEqual([]);
 }
 
@@ -70,7 +70,7 @@ describe('an export continues', () => {
   });
 
   test('through any number of refreshes', async () => {
-    let accepted = 'a-living-token';
+    let accepted = 'a-valid-token';
     const cookie = await exporter.begin(ITEMS, ({ target, headers }) => {
       if (target.includes('/oauth2/')) {
         accepted = `token-${exporter.refreshes() + 1}`;
@@ -79,7 +79,7 @@ describe('an export continues', () => {
       if (headers['authorization'] !== `Bearer ${accepted}`) return json(401, { code: 'TOKEN_EXPIRED' });
       // The service refuses this token for the next page. A token younger than 30 s would not be refreshed.
       accepted = 'the next one';
-      exporter.testApp.advance(31_000);
+      exporter.testApp.advanceClock(31_000);
       return false;
     });
     await expectComplete(cookie);
@@ -177,7 +177,7 @@ describe('an export is cut off', () => {
     ['refuses two tokens', 'service_refuses_sign_in', refuseTwice],
   ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, respond) => {
     await expectCutOff(await exporter.begin(ITEMS, onRequest(3, respond)), code);
-    expect(exporter.testApp.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-living-token|token-1/);
+    expect(exporter.testApp.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-valid-token|token-1/);
   });
 
   test('when a later item does not fit into the table', async () => {
@@ -288,7 +288,7 @@ test('an export sends a page before the next one has arrived', async () => {
   const bytes = Buffer.from(await reader.until('\r\n0\r\n\r\n'), 'latin1');
   reader.socket.destroy();
   const rest = readMessage(bytes)?.rest ?? Buffer.alloc(0);
-  expect(dechunk(rest)?.toString()).toBe(toLines(items));
+  expect(dechunk(rest)?.toString()).toBe(toNdjson(items));
 });
 
 test('a drain waits for an export', async () => {
@@ -304,7 +304,7 @@ test('a drain waits for an export', async () => {
   const drained = own.testApp.running.drain(60_000);
   await eventually(async () => (await fetch(`${own.testApp.origin}/healthz`).catch(() => null)) === null);
   respond();
-  expect(await reader.over).toBe('end');
+  expect(await reader.closed).toBe('end');
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
   expect(await drained).toBe(true);
 });

@@ -20,7 +20,7 @@ async function createFolder() {
     async update(env: Env = {}) {
       const args = ['dist/cli/compose/secrets-volume.js', folder];
       await using program = await startProgram(process.execPath, args, env);
-      return await program.ended();
+      return await program.waitForExit();
     },
     [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),
   };

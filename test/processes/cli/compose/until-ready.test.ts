@@ -24,7 +24,7 @@ test('the program waits until all processes are ready', async () => {
   await eventually(async () => one.state.requests >= 1 && other.state.requests >= 3, 10_000);
   expect(wait.child.exitCode).toBeNull();
   other.state.ready = true;
-  expect(await wait.ended()).toEqual({ code: 0, output: '' });
+  expect(await wait.waitForExit()).toEqual({ code: 0, output: '' });
 });
 
 test('the program names the processes that are not ready in time, and exits with 0', async () => {
@@ -34,5 +34,5 @@ test('the program names the processes that are not ready in time, and exits with
   const closed = '127.0.0.1:1';
   await using wait = await startWait(3, one.host, other.host, closed);
   const output = `Not ready within 3 s: ${other.host}, ${closed}\n`;
-  expect(await wait.ended()).toEqual({ code: 0, output });
+  expect(await wait.waitForExit()).toEqual({ code: 0, output });
 });

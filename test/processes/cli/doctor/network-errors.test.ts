@@ -4,13 +4,13 @@ import { useFixture, useTestApp } from '../../../support/fixtures.ts';
 import { startProgram } from '../../../support/programs.ts';
 import { startRedisNode } from '../../../support/redis/redis-node.ts';
 
-const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.meta.url).href;
+const RESOLVER = new URL('../../../support/doctor/hanging-dns.mjs', import.meta.url).href;
 const NO_RESPONSE = 'can’t be resolved: no DNS server responds';
 
 const testApp = useTestApp();
 const redis = useFixture(async () => startRedisNode([]));
 
-/** Runs the doctor with the resolver of hanging-names.mjs. Returns a function that finds a finding by its id. */
+/** Runs the doctor with the resolver of hanging-dns.mjs. Returns a function that finds a finding by its id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
   await using program = await startProgram(process.execPath, args, {
@@ -21,7 +21,7 @@ async function examine(changes: Record<string, string>): Promise<(id: string) =>
     REDIS_URL: `redis://responds.example:${redis.port}`,
     ...changes,
   });
-  const { output } = await program.ended();
+  const { output } = await program.waitForExit();
   const { checks } = JSON.parse(output) as { checks: { id: string }[] };
   return (id) => checks.find((check) => check.id === id);
 }

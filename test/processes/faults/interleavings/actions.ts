@@ -6,7 +6,7 @@ import { send, signOut as sendSignOut, type FleetResponse } from '../../../suppo
 import {
   REQUESTS,
   checkResponse,
-  markDue,
+  markRefreshDue,
   markEnded,
   markUncertain,
   type BarrierName,
@@ -35,12 +35,12 @@ export async function createSession({ fleet, model, ledger }: Run, expiresInMs: 
     state: 'active',
     isRevoked: false,
     endedAt: Infinity,
-    dueAt: -Infinity,
+    refreshDueAt: -Infinity,
     revocations: 0,
   };
   model.sessions.push(session);
   ledger.addSession(session, stored.grant);
-  if (expiresInMs === 0) markDue(model, session);
+  if (expiresInMs === 0) markRefreshDue(model, session);
 }
 
 /** Sends a request to one process and checks the response. */
@@ -88,18 +88,18 @@ export function release({ model, barriers }: Run, barrier: BarrierName): void {
 }
 
 /** Moves the clocks of all processes forward. */
-export async function passTime({ fleet, model }: Run, ms: number): Promise<void> {
+export async function advanceClocks({ fleet, model }: Run, ms: number): Promise<void> {
   model.aheadMs += ms;
-  await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(model.aheadMs)));
+  await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClockSkew(model.aheadMs)));
 }
 
 /** Moves the clocks forward until every access token has expired or is about to expire. */
-export async function expire(run: Run, ms: number): Promise<void> {
+export async function expireTokens(run: Run, ms: number): Promise<void> {
   const markAllDue = () => {
-    for (const session of run.model.sessions) markDue(run.model, session);
+    for (const session of run.model.sessions) markRefreshDue(run.model, session);
   };
   markAllDue(); // the clock of one process moves first, and it may refresh at once
-  await passTime(run, ms);
+  await advanceClocks(run, ms);
   markAllDue();
 }
 
@@ -116,11 +116,11 @@ export async function revokeAccess(run: Run, session: SessionModel): Promise<voi
   const { fleet, model } = run;
   // Read the grant before the clocks move, because a refresh in progress may store a newer token meanwhile.
   const grant = await fleet.storedGrant(session.stored);
-  await passTime(run, TOKEN_AGE_MS);
+  await advanceClocks(run, TOKEN_AGE_MS);
   if (grant === null) return;
   session.revocations += 1;
   await fleet.service.revokeAccess(grant.accessToken);
-  markDue(model, session);
+  markRefreshDue(model, session);
 }
 
 /** Makes the service refuse all tokens of the session. */
@@ -129,7 +129,7 @@ export async function revokeGrant({ fleet, model }: Run, session: SessionModel):
   session.isRevoked = true;
   session.revocations += 1;
   await fleet.service.revokeGrant(session.stored.grant.accessToken);
-  markDue(model, session);
+  markRefreshDue(model, session);
 }
 
 /** Deletes the lock of a refresh while its holder runs, as in a Redis failover. */
@@ -145,8 +145,8 @@ export async function stopProcess(run: Run, index: number): Promise<void> {
   model.stopped = index;
   run.stops.push(cloakroom.pid);
   await eventually(async () => / T /.test(await readFile(`/proc/${cloakroom.pid}/stat`, 'utf8')));
-  await cloakroom.skipTime(STOP_MS);
-  await ledger.addStop(cloakroom.pid);
+  await cloakroom.advanceMonotonicClock(STOP_MS);
+  await ledger.recordStop(cloakroom.pid);
   await Promise.all(model.sessions.map(async (session) => loseLock(run, session)));
 }
 
@@ -160,7 +160,7 @@ export async function takeOver(run: Run, session: SessionModel, index: number): 
   for (let skips = 0; skips < MAX_SKIPS; skips += 1) {
     if (run.ledger.latest(session)?.pid === cloakroom.pid) return true;
     if (await Promise.race([response, delay(POLL_MS, false)])) break;
-    await cloakroom.skipTime(SKIP_MS);
+    await cloakroom.advanceMonotonicClock(SKIP_MS);
   }
   return run.ledger.latest(session)?.pid === cloakroom.pid;
 }
@@ -172,7 +172,7 @@ export function continueProcess({ fleet, model }: Run): void {
 }
 
 /** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests at once instead of waiting 5 s. */
-export async function crash(run: Run, index: number): Promise<void> {
+export async function crashProcess(run: Run, index: number): Promise<void> {
   const { fleet, model, ledger } = run;
   const cloakroom = processAt(run, index);
   const owners = await Promise.all(model.sessions.map(async (session) => fleet.redis.get(lockKey(session))));
@@ -182,7 +182,7 @@ export async function crash(run: Run, index: number): Promise<void> {
   await markUnstored(run);
   const fresh = await fleet.replace(cloakroom);
   await markUnstored(run); // includes responses sent before the service saw the connection close
-  await fresh.setClock(model.aheadMs);
+  await fresh.setClockSkew(model.aheadMs);
 
   for (const [at, session] of model.sessions.entries()) {
     if (ledger.latest(session)?.outcome !== 'abandoned') continue;

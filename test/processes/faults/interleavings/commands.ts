@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fc } from '../../../support/properties.ts';
 import * as actions from './actions.ts';
-import { checkRun } from './ending.ts';
+import { checkRun } from './checks.ts';
 import type { Run } from './run.ts';
 import {
   BARRIERS,
@@ -94,7 +94,7 @@ function commandAtBarrier(
     async (run) => {
       const session = pick(notEnded(run.model), number);
       actions.hold(run, barrier);
-      if (token === 'expired') await actions.expire(run, LIFETIME_MS);
+      if (token === 'expired') await actions.expireTokens(run, LIFETIME_MS);
       else await actions.revokeAccess(run, session);
       const response = actions.sendRequest(run, session, process, 'api');
       const reached = run.barriers[barrier].reached().then(() => true);
@@ -163,7 +163,9 @@ const HOLD = BARRIER.map((barrier) =>
 );
 const EXPIRE = fc
   .constantFrom(...STEPS_MS)
-  .map((ms) => command(`expire(after ${ms / 1_000} s)`, hasTime, async (run) => actions.expire(run, ms)));
+  .map((ms) =>
+    command(`expire(after ${ms / 1_000} s)`, hasTime, async (run) => actions.expireTokens(run, ms)),
+  );
 const CREATE_SESSION = fc.boolean().map((isExpired) =>
   command(
     `createSession(${isExpired ? 'expired' : 'unexpired'})`,
@@ -171,9 +173,9 @@ const CREATE_SESSION = fc.boolean().map((isExpired) =>
     async (run) => actions.createSession(run, isExpired ? 0 : LIFETIME_MS),
   ),
 );
-const FAIL_OR_MEND = fc.boolean().map((fails) =>
+const FAIL_OR_REPAIR = fc.boolean().map((fails) =>
   command(
-    fails ? 'failTokenEndpoint' : 'mendTokenEndpoint',
+    fails ? 'failTokenEndpoint' : 'repairTokenEndpoint',
     ({ tokenEndpointFails }) => tokenEndpointFails !== fails,
     async ({ model }) => void (model.tokenEndpointFails = fails),
   ),
@@ -183,7 +185,7 @@ const CRASH = PROCESS.map((process) =>
   command(
     `crash(${process})`,
     ({ held }) => held.has('token request') || held.has('token response'),
-    async (run) => actions.crash(run, process),
+    async (run) => actions.crashProcess(run, process),
   ),
 );
 /** A holder loses its lock during its token request, and the other process takes the lock. */
@@ -207,7 +209,7 @@ export const COMMANDS = fc.commands<Model, Run, false>(
       { weight: 6, arbitrary: EXPIRE },
       { weight: 6, arbitrary: onSession('revokeAccess', actions.revokeAccess) },
       { weight: 6, arbitrary: CREATE_SESSION },
-      { weight: 4, arbitrary: FAIL_OR_MEND },
+      { weight: 4, arbitrary: FAIL_OR_REPAIR },
       { weight: 2, arbitrary: onSession('revokeGrant', actions.revokeGrant) },
       { weight: 2, arbitrary: CRASH },
       { weight: 6, arbitrary: heldAt('lock reply', 'token request', 'token response').map(stopAt) },

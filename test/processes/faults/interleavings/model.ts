@@ -23,7 +23,7 @@ export interface SessionModel {
   isRevoked: boolean;
   endedAt: number;
   /** When a refresh was last needed. Each expiry and each revoked access token justifies one refresh. */
-  dueAt: number;
+  refreshDueAt: number;
   /** How often an access token of this session was revoked. */
   revocations: number;
 }
@@ -59,8 +59,8 @@ export function markUncertain(session: SessionModel): void {
 }
 
 /** Records that the access token has expired, is about to expire, or was revoked. */
-export function markDue(model: Model, session: SessionModel): void {
-  session.dueAt = model.tick();
+export function markRefreshDue(model: Model, session: SessionModel): void {
+  session.refreshDueAt = model.tick();
 }
 
 export function markEnded(model: Model, session: SessionModel): void {

@@ -74,7 +74,7 @@ export function startRun(
     }),
   };
   history.runs += 1;
-  proxy.replies = { to: OPENS_ENTRY, barrier: run.barriers['lock reply'] };
+  proxy.holdReplies = { to: OPENS_ENTRY, barrier: run.barriers['lock reply'] };
   interceptService(run);
   return run;
 }

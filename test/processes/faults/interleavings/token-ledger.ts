@@ -103,7 +103,7 @@ export function createTokenLedger(options: {
         (before) =>
           before.session === session &&
           before.at < at &&
-          before.at > session.dueAt &&
+          before.at > session.refreshDueAt &&
           before.outcome === 'refreshed' &&
           !before.mayRepeat,
       );
@@ -136,7 +136,7 @@ export function createTokenLedger(options: {
     },
 
     /** Records that a process was stopped before it could store the tokens that it had requested. */
-    async addStop(pid: number): Promise<void> {
+    async recordStop(pid: number): Promise<void> {
       for (const presentation of presentations.filter((each) => each.pid === pid)) {
         const { session, outcome, accessToken } = presentation;
         if (outcome === 'pending') presentation.mayRepeat = true;

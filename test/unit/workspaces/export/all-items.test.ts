@@ -6,7 +6,7 @@ import type { ReadPage } from '../../../../src/workspaces/api-client.ts';
 import { createItemTracker, createReadAllItems } from '../../../../src/workspaces/export/all-items.ts';
 import { StoreUnavailableError } from '../../../../src/redis/client.ts';
 import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
-import { fc, times } from '../../../support/properties.ts';
+import { fc, scaled } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
 
 // With a real service, these tests would need hours or a million items. Here `readPage` replaces it and resolves at once.
@@ -173,7 +173,7 @@ test('an export never repeats, skips or moves an item, and only a complete expor
         expect(sent).toEqual(isComplete ? items : items.slice(0, sent.length));
       },
     ),
-    { numRuns: times(500) },
+    { numRuns: scaled(500) },
   );
   expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // the scripts cause both outcomes
 });

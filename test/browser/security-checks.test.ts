@@ -2,20 +2,20 @@ import { expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
-import { securityFaults } from '../support/e2e/security-faults.ts';
-import { pageFaults } from '../support/e2e/page-checks.ts';
+import { securityViolations } from '../support/e2e/security-violations.ts';
+import { pageViolations } from '../support/e2e/page-checks.ts';
 import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import type { ShownView } from '../support/e2e/view-browser.ts';
 import { eventually } from '../support/eventually.ts';
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
-const shownViews = useViewBrowser({ inOnePage: true });
+const shownViews = useViewBrowser({ sharePage: true });
 
 /** Waits until the browser has reported all violations and failed requests, which it does asynchronously. */
-const complained = async ({ complaints }: ShownView, faults: readonly string[]) =>
+const untilReported = async ({ browserErrors }: ShownView, faults: readonly string[]) =>
   eventually(async () =>
-    faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => complaints.includes(fault)),
+    faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => browserErrors.includes(fault)),
   );
 
 async function addToMain(context: BrowserContext, markup: string): Promise<void> {
@@ -39,16 +39,16 @@ test.each([
   ],
 ])('the security checks detect %s', async (markup, faults) => {
   await using shown = await shownViews.show(landing, {}, async (context) => addToMain(context, markup));
-  await complained(shown, faults);
-  expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
+  await untilReported(shown, faults);
+  expect(await securityViolations(shown)).toEqual(expect.arrayContaining(faults));
 });
 
 test('the security checks detect a request to another site', async () => {
   await using shown = await shownViews.show(landing);
   await shown.page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`);
   const fault = 'violates connect-src: http://127.0.0.1:9/';
-  await complained(shown, [fault]);
-  expect(await securityFaults(shown)).toContain(fault);
+  await untilReported(shown, [fault]);
+  expect(await securityViolations(shown)).toContain(fault);
 });
 
 test.each([true, false])(
@@ -58,7 +58,7 @@ test.each([true, false])(
     await using shown = await shownViews.show(landing, { javaScriptEnabled }, async (context) =>
       addToMain(context, markup),
     );
-    const faults = (await pageFaults(shown)).map((fault) => fault.split(':')[0]);
+    const faults = (await pageViolations(shown)).map((fault) => fault.split(':')[0]);
     expect(faults).toEqual(javaScriptEnabled ? [] : ['button-name']);
   },
 );

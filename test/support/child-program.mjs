@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The shell stops the program when its standard input closes: on disposal, or when this process ends. */
-const KEEPER = `
+const SUPERVISOR = `
   exec 3<&0
   "$@" </dev/null 3<&- 2>&1 &
   pid=$!
@@ -15,7 +15,7 @@ const UP_WITHIN_MS = 30_000;
 
 /**
  * An external program in its own process.
- * @typedef {object} KeptProgram
+ * @typedef {object} ChildProgram
  * @property {() => string} printed Its output so far, on both streams.
  */
 
@@ -24,25 +24,25 @@ const UP_WITHIN_MS = 30_000;
  * @param {readonly [string, ...string[]]} command
  * @param {Readonly<Record<string, string>>} env
  * @param {() => Promise<boolean>} isUp
- * @returns {Promise<KeptProgram & AsyncDisposable>}
+ * @returns {Promise<ChildProgram & AsyncDisposable>}
  */
-export async function startKeptProgram(command, env, isUp) {
-  const keeper = spawn('sh', ['-c', KEEPER, `${command[0]}-keeper`, ...command], {
+export async function startChildProgram(command, env, isUp) {
+  const supervisor = spawn('sh', ['-c', SUPERVISOR, `${command[0]}-supervisor`, ...command], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
   let printed = '';
-  keeper.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (printed += text));
-  const exited = once(keeper, 'close');
+  supervisor.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (printed += text));
+  const exited = once(supervisor, 'close');
   const stop = async () => {
-    keeper.stdin.end();
+    supervisor.stdin.end();
     await exited;
   };
   const giveUpAt = performance.now() + UP_WITHIN_MS;
   try {
     while (!(await isUp())) {
-      if (keeper.exitCode !== null) throw new Error(`${command[0]} did not start:\n${printed}`);
+      if (supervisor.exitCode !== null) throw new Error(`${command[0]} did not start:\n${printed}`);
       if (performance.now() > giveUpAt) throw new Error(`${command[0]} was not up in time:\n${printed}`);
       await delay(20);
     }

@@ -4,25 +4,27 @@ import type { ShownView } from './view-browser.ts';
  * Returns the violations of the promised content security in a view, one per line: in its headers, in its markup as the
  * server sent it, in the messages of the browser (except for an expected error status), and in requests to other origins.
  */
-export async function securityFaults(shown: ShownView): Promise<string[]> {
+export async function securityViolations(shown: ShownView): Promise<string[]> {
   return [
-    ...policyFaults(shown.headers['content-security-policy'] ?? ''),
+    ...policyViolations(shown.headers['content-security-policy'] ?? ''),
     ...Object.entries(HEADERS)
       .filter(([name, value]) => shown.headers[name] !== value)
       .map(([name]) => `has ${name}: ${shown.headers[name]}`),
     ...(await inlineMarkup(shown)),
-    ...complaintsOf(shown),
-    ...shown.askedElsewhere.map((url) => `asks ${url}`),
+    ...unexpectedErrors(shown),
+    ...shown.crossOriginRequests.map((url) => `asks ${url}`),
   ];
 }
 
 /** Returns the errors that the browser reported, except those about an expected error status. */
-export function complaintsOf(shown: Pick<ShownView, 'complaints' | 'status' | 'failing'>): string[] {
-  const { complaints, status, failing = status } = shown;
+export function unexpectedErrors(
+  shown: Pick<ShownView, 'browserErrors' | 'status' | 'failingRequestStatus'>,
+): string[] {
+  const { browserErrors, status, failingRequestStatus = status } = shown;
   const isExpected = (text: string) =>
-    failing >= 400 &&
-    text.startsWith(`Failed to load resource: the server responded with a status of ${failing}`);
-  return complaints.filter((text) => !isExpected(text));
+    failingRequestStatus >= 400 &&
+    text.startsWith(`Failed to load resource: the server responded with a status of ${failingRequestStatus}`);
+  return browserErrors.filter((text) => !isExpected(text));
 }
 
 const HEADERS = {
@@ -34,7 +36,7 @@ const HEADERS = {
 };
 const PROMISED = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"];
 
-function policyFaults(policy: string): string[] {
+function policyViolations(policy: string): string[] {
   const directives = new Set(policy.split(';').map((directive) => directive.trim()));
   const loose = /'unsafe-[\w-]+'|'nonce-|'strict-dynamic'|\*|\b(?:data|blob|https?):/.exec(policy);
   return [
@@ -44,8 +46,8 @@ function policyFaults(policy: string): string[] {
 }
 
 /** Finds inline code with the browser's own parser, in a document that is never shown. */
-async function inlineMarkup({ empty, html }: ShownView): Promise<string[]> {
-  return empty.evaluate<string[]>(`(${FIND_INLINE})(${JSON.stringify(html)})`);
+async function inlineMarkup({ blankPage, html }: ShownView): Promise<string[]> {
+  return blankPage.evaluate<string[]>(`(${FIND_INLINE})(${JSON.stringify(html)})`);
 }
 
 const FIND_INLINE = `(html) => {

@@ -11,7 +11,7 @@ const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadL
 export const APP = { id: clientId, secret: clientSecret, callback: CALLBACK, scope: scopes.join(' ') };
 
 /** Returns the URLs in section 4 of the interface. */
-export function addressesOf(server: Server) {
+export function endpointUrls(server: Server) {
   const origin = originOf(server);
   const api = `${origin}/api/public/v1`;
   const oauth = `${api}/authorization/oauth2`;
@@ -28,7 +28,7 @@ export interface ApiResponse {
 export interface OAuthClient {
   authorizationUrl(): Promise<string>;
   /** Checks the state in the callback URL and exchanges its code. */
-  takeCallback(callback: URL): Promise<void>;
+  handleCallback(callback: URL): Promise<void>;
   /** Sends an API request with its access token. */
   get(url: string): Promise<ApiResponse>;
   /** Uses its refresh token. */
@@ -36,7 +36,7 @@ export interface OAuthClient {
 }
 
 /** Signs in at the authorization URL and allows the app. Resolves with the callback URL. */
-export async function allowAt(authorizationUrl: string): Promise<URL> {
+export async function authorizeApp(authorizationUrl: string): Promise<URL> {
   const browser = new Browser();
   const page = await browser.open(authorizationUrl);
   const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
@@ -46,19 +46,19 @@ export async function allowAt(authorizationUrl: string): Promise<URL> {
 
 /** Signs in with a browser, so that the client receives its tokens. */
 export async function signIn(client: OAuthClient): Promise<void> {
-  await client.takeCallback(await allowAt(await client.authorizationUrl()));
+  await client.handleCallback(await authorizeApp(await client.authorizationUrl()));
 }
 
 /**
  * Checks that the client can sign in, read every page of a list, and twice refresh an expired token and read the list again. The
  * first refresh response has no refresh token, so the second refresh fails if the client has dropped the original one.
  */
-export async function expectWholeFlow(
+export async function expectOAuthFlow(
   client: OAuthClient,
   fixture: ServiceFixture,
   server: Server,
 ): Promise<void> {
-  const list = addressesOf(server).workspaces;
+  const list = endpointUrls(server).workspaces;
   await signIn(client);
   await expectAllWorkspaces(client, list);
   for (const _ of ['first', 'second']) {

@@ -5,12 +5,12 @@ import type { Page } from 'playwright-core';
  * markup, overlapping rows, a displaced header, content beyond the edge of the screen, and text that could reorder its
  * neighbours.
  */
-export async function layoutFaults(page: Page): Promise<string[]> {
+export async function layoutDefects(page: Page): Promise<string[]> {
   await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
-  return await page.evaluate<string[]>(FIND_FAULTS);
+  return await page.evaluate<string[]>(FIND_DEFECTS);
 }
 
-const FIND_FAULTS = `(() => {
+const FIND_DEFECTS = `(() => {
   const called = (element) => '<' + element.localName + ' class="' + element.className + '">';
   const boxes = (elements) => elements.map((element) => [element, element.getBoundingClientRect()]);
   const width = document.documentElement.clientWidth;

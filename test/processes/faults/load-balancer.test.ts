@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Browser, type Page } from '../../support/browser.ts';
-import { passSignIn } from '../../support/test-app.ts';
+import { submitSignIn } from '../../support/test-app.ts';
 import { send } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startBalancedFleet, type BalancedFleet } from '../../support/fleet/load-balancer.ts';
@@ -26,7 +26,7 @@ function linkOf(page: Page, name: string): URL {
 /** Opens the first page and signs in as a new user. */
 async function signIn(browser: Browser, url: string): Promise<Page> {
   const landing = await browser.open(url);
-  const consent = await passSignIn(browser, await browser.open(linkOf(landing, 'Sign in')));
+  const consent = await submitSignIn(browser, await browser.open(linkOf(landing, 'Sign in')));
   const back = await browser.follow(await browser.press(consent, 'Allow'));
   const bounce = /http-equiv="refresh" content="0;url=([^"]+)"/.exec(back.text)?.[1];
   return bounce === undefined ? back : browser.open(new URL(bounce, back.url));
@@ -59,8 +59,8 @@ async function expectUserJourney(given: BalancedFleet): Promise<void> {
     expect(each.logged().filter(isOfUser).length).toBeGreaterThan(0);
     expect(await send(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
   }
-  expect(given.balancerLog()).toMatch(/GET \/auth\/callback/);
-  expect(given.balancerLog()).not.toMatch(/code=|state=/);
+  expect(given.haproxyLog()).toMatch(/GET \/auth\/callback/);
+  expect(given.haproxyLog()).not.toMatch(/code=|state=/);
 }
 
 test('behind a load balancer with three processes, a user can sign in, read workspaces, use the API and sign out', async () => {
@@ -90,7 +90,7 @@ test('while Redis is down, Cloakroom itself sends the 503, not the load balancer
     await eventually(async () => {
       const { code } = await send(own.url, cookie);
       expect(code).toBe('session_store_unavailable');
-      return own.balancerLog().includes(' unready/');
+      return own.haproxyLog().includes(' unready/');
     });
   } finally {
     process.kill(own.redisPid, 'SIGCONT');

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sessionKey } from '../../../../src/session/store.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startStopwatch } from '../../../support/stopwatch.ts';
-import { continueProcess, expire, passTime, release, sendRequest } from './actions.ts';
+import { continueProcess, expireTokens, advanceClocks, release, sendRequest } from './actions.ts';
 import { lockKey, type Run } from './run.ts';
 import { LIFETIME_MS, type BarrierName, type SessionModel } from './model.ts';
 
@@ -49,9 +49,9 @@ export async function settle(run: Run): Promise<void> {
  * Expires every token once more after a run, and uses every session at both processes. A session that holds an outdated
  * refresh token is lost at this point at the latest.
  */
-export async function useAll(run: Run): Promise<void> {
+export async function useEverySession(run: Run): Promise<void> {
   const { model, fleet } = run;
-  await expire(run, LIFETIME_MS);
+  await expireTokens(run, LIFETIME_MS);
   await Promise.all(
     model.sessions.flatMap((session) => fleet.processes.map(async (_, index) => use(run, session, index))),
   );
@@ -72,8 +72,8 @@ async function use(run: Run, session: SessionModel, index: number): Promise<void
 }
 
 /** Restores the fleet for the next run. */
-export async function cleanUp(run: Run): Promise<void> {
+export async function resetFleet(run: Run): Promise<void> {
   await settle(run).catch(() => {}); // the run has already failed for another reason
-  await passTime(run, -run.model.aheadMs);
+  await advanceClocks(run, -run.model.aheadMs);
   await run.fleet.redis.flushall();
 }

@@ -3,15 +3,15 @@ import { sessionKey } from '../../../src/session/store.ts';
 import type { TestApp } from '../test-app.ts';
 
 /** Returns controls for the session of a browser profile. */
-export async function sessionOf(context: BrowserContext, testApp: TestApp) {
+export async function sessionControls(context: BrowserContext, testApp: TestApp) {
   const cookie = (await context.cookies(testApp.origin)).find(({ name }) => name === 'cloakroom');
   const id = testApp.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
   if (id === undefined) throw new Error('the browser has no session cookie');
   const key = sessionKey(testApp.config.redisPrefix, id);
   return {
     /** Sets the time until the session expires from inactivity, in ms. */
-    idleEndsIn: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
-    idleLeft: async () => testApp.redis.pttl(key),
+    setIdleMs: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
+    getIdleMs: async () => testApp.redis.pttl(key),
     /** Ends the session like an expiry, so that the browser keeps the cookie. */
     end: async () => void (await testApp.redis.del(key)),
   };
@@ -27,7 +27,7 @@ export async function stopClock({ clock }: BrowserContext): Promise<void> {
 }
 
 /** Simulates a return to the tab, and waits for its session response. */
-export async function comeBackTo(page: Page): Promise<void> {
+export async function returnToTab(page: Page): Promise<void> {
   const response = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   await response;
