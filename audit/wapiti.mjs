@@ -95,7 +95,7 @@ function evaluateReport(report) {
   const findings = reports.filter(({ info }) => ACCEPTED[info] === undefined);
   const accepted = [...new Set(reports.filter((each) => !findings.includes(each)).map(({ info }) => info))];
   return {
-    result: accepted.length === 0 ? 'no result' : `accepted: ${accepted.join('; ')}`,
+    result: accepted.length === 0 ? 'nothing reported' : `accepted: ${accepted.join('; ')}`,
     findings: findings.map(({ kind, method, path, info }) => `${kind}: ${method} ${path} (${info})`),
   };
 }

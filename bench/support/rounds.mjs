@@ -120,7 +120,7 @@ export function describeQuality({ taken, counted, disturbed }, bestMs) {
     `a core (including steal), or the memory probe was more than ${MAX_SLOWDOWN * 100} % slower than its best of ` +
     `${bestMs.toFixed(1)} ms. Of the ${counted} turns that count, ${disturbed} were disturbed too.`;
   return disturbed * 10 > counted
-    ? `${text} The machine is busy: run the benchmark again when it is idle.`
+    ? `${text} The machine is busy. Run the benchmark again when it is idle.`
     : text;
 }
 
