@@ -54,7 +54,8 @@ function evaluatePolicy(policy) {
   const findings = all.filter(({ severity, key }) => SERIOUS.has(severity) || ACCEPTED[key] === undefined);
   const accepted = all.filter((finding) => !findings.includes(finding));
   return {
-    result: accepted.length === 0 ? 'nothing reported' : `accepted: ${accepted.map(({ key }) => key).join('; ')}`,
+    result:
+      accepted.length === 0 ? 'nothing reported' : `accepted: ${accepted.map(({ key }) => key).join('; ')}`,
     findings: findings.map(({ key, description }) => `${key}: ${description}`),
   };
 }
