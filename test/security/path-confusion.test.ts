@@ -33,7 +33,7 @@ describe('a target that servers parse differently never reaches the service', ()
     ['CVE-2021-29492 Envoy: encoded slashes bypass a path rule', `${AUTH}%2Foauth2%5Ctoken`, 404],
     ['CVE-2026-3872 Keycloak: “..;” is a dot segment only upstream', `${V1}/..;/secret`, 400],
     ['CVE-2021-32779 Envoy: a fragment hides the end of the path', `${V1}/secret#/things`, 400],
-    ['CVE-2023-45539 HAProxy: a fragment is treated as part of the path', '/api/secret#/api/public/v1/', 400],
+    ['CVE-2023-45539 HAProxy: # is accepted in a path', '/api/secret#/api/public/v1/', 400],
     ['CVE-2026-41059 oauth2-proxy: a fragment bypasses a path rule', `${AUTH}/oauth2/#/x`, 400],
     ['CVE-2025-54576 oauth2-proxy: a path rule matches the query', `${AUTH}/oauth2?${V1}/things`, 404],
     ['CVE-2022-35949 undici: a double slash selects another host', '/api//127.0.0.1:1/', 400],
@@ -48,7 +48,7 @@ describe('a target that servers parse differently never reaches the service', ()
   });
 });
 
-test('CVE-2026-15074 @fastify/static: encoded traversal bypasses access rules for a folder', async () => {
+test('CVE-2026-15074 @fastify/static: encoded traversal bypasses folder access rules', async () => {
   for (const path of ['..%2f..%2f', '%2e%2e/', '..%5c', '0123456789abcdef/..%2f..%2f', '..%2f']) {
     const response = await send(testApp, { target: `/assets/${path}package.json`, cookie });
     expect(statusesOf(response)[0]).toBeGreaterThanOrEqual(400);

@@ -68,7 +68,7 @@ test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: session cookies are forwarded', async () =
   expect(testApp.serviceRequests[0]?.headers.cookie).toBeUndefined();
 });
 
-test('CVE-2026-34454 oauth2-proxy: sign-out does not clear the cookie', async () => {
+test('CVE-2026-34454 oauth2-proxy: sign-out keeps the cookie', async () => {
   const { cookie } = await testApp.createSession();
   const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
@@ -99,7 +99,7 @@ test('CVE-2025-48947 nextjs-auth0: a cacheable page sets the session cookie', as
   }
 });
 
-test('CVE-2025-67490 nextjs-auth0: concurrent users get the same token', async () => {
+test('CVE-2025-67490 nextjs-auth0: concurrent users share a token', async () => {
   echoTokens();
   expect(await requestAtOnce({ expiresAt: 0 })).toEqual(OWN_TOKENS);
   expect(tokenRequests(testApp)).toHaveLength(20);
@@ -117,7 +117,7 @@ test('CVE-2024-24814 mod_auth_openidc: a forged cookie sets the chunk count', as
   expect(await send(testApp, { cookie: cookies })).toMatch(/^HTTP\/1\.1 401 [^]*"sign_in_required"/);
 });
 
-test('CVE-2025-31492 mod_auth_openidc: protected content is sent with the sign-in redirect', async () => {
+test('CVE-2025-31492 mod_auth_openidc: the sign-in redirect carries protected content', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('protected'));
   const requests: [method: string, target: string][] = [
     ['GET', '/workspaces'],

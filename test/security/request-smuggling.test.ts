@@ -96,7 +96,7 @@ test('CVE-2024-22019 Node.js: unlimited chunk extensions exhaust CPU', async () 
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('CVE-2019-20372 nginx: the body of a refused request becomes a request', async () => {
+test('CVE-2019-20372 nginx: a refused body becomes a request', async () => {
   const fields = [HIDDEN_LENGTH];
   const text = post(fields, SMUGGLED + requestText({ target: '/healthz' }));
   expect((await statusesTo(testApp, text.replace(API_PATH, '/api/elsewhere')))[0]).toBe(404);

@@ -8,11 +8,11 @@ test.each([
   ['draining', { 'retry-after': '1', connection: 'close' }],
   ['bad_request', { connection: 'close' }],
   ['path_not_allowed', {}],
-] as const)('%s has the headers of the problem table', (code, headers) => {
+] as const)('%s has the headers from the problem table', (code, headers) => {
   expect(new AppError(code).headers).toEqual(headers);
 });
 
-test('every 503 from the gateway has a Retry-After', () => {
+test('every 503 from the gateway has a Retry-After header', () => {
   const unavailable = Object.entries(GATEWAY_PROBLEMS).filter(([, { status }]) => status === 503);
   expect(unavailable.filter(([, problem]) => !('retryAfterSeconds' in problem))).toEqual([]);
 });

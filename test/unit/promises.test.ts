@@ -5,7 +5,7 @@ import { settlesWithin } from '../../src/promises.ts';
 import { blockEventLoop } from '../support/event-loop.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
-test('a promise settles in time if its data arrives while the event loop is blocked', async () => {
+test('settlesWithin() accepts data that arrives while the event loop is blocked past the timeout', async () => {
   await using server = await startTcpServer((socket) => socket.on('data', (chunk) => socket.write(chunk)));
   const client = connect(server.port, '127.0.0.1');
   await once(client, 'connect');
@@ -19,7 +19,7 @@ test('a promise settles in time if its data arrives while the event loop is bloc
   client.destroy();
 });
 
-test('a promise that does not settle in time is reported as late', async () => {
+test('settlesWithin() resolves with false if the promise does not settle in time', async () => {
   expect(await settlesWithin(new Promise(() => {}), 20)).toBe(false);
   expect(await settlesWithin(new Promise(() => {}), -1)).toBe(false);
 });

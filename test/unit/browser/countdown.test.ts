@@ -39,7 +39,7 @@ describe('a countdown', () => {
     expect(shown).toEqual([10, 2]);
   });
 
-  test('shows nothing more after it is stopped', () => {
+  test('shows nothing more once it is stopped', () => {
     const { shown, stop } = start(10_000);
     stop();
     jest.advanceTimersByTime(60_000);
@@ -54,7 +54,7 @@ test.each([
   [60, '1 minute'],
   [100, '1 minute 40 seconds'],
   [121, '2 minutes 1 second'],
-])('%d seconds are written as “%s”', (seconds, words) => {
+])('%d seconds are formatted as “%s”', (seconds, words) => {
   expect(formatDuration(seconds)).toBe(words);
 });
 
@@ -87,7 +87,7 @@ describe('an alarm', () => {
     expect(ring).toHaveBeenCalledTimes(1);
   });
 
-  test('never rings after it is cleared', () => {
+  test('never rings once it is cleared', () => {
     const { alarm, ring } = start(5_000);
     alarm.clear();
     jest.advanceTimersByTime(HOUR_MS);

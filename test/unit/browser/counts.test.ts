@@ -11,11 +11,11 @@ test.each([
   expect(formatCount(number, 'item')).toBe(words);
 });
 
-test('long numbers are grouped', () => {
+test('long numbers have thousands separators', () => {
   expect([999, 1_000, 1_234_567].map(formatNumber)).toEqual(['999', '1,000', '1,234,567']);
 });
 
-/** Counts bytes that arrive together and bytes that arrive one by one, and expects the same count. */
+/** Counts the same bytes in one chunk and one by one, expects equal counts and returns the count. */
 function countOf(create: typeof createLineCount, text: string): number {
   const bytes = new TextEncoder().encode(text);
   const whole = create()(bytes);

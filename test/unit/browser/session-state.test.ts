@@ -23,7 +23,7 @@ const SIGN_OUT_ELSEWHERE: SessionEvent = { type: 'message', message: { kind: 'si
 const response = (session: SessionStatus | null): SessionEvent => ({ type: 'response', session });
 const used = (name: string): SessionEvent => ({ type: 'message', message: { kind: 'used', name } });
 
-/** Returns the last step after several simultaneous events. */
+/** Applies simultaneous events. Returns the last step. */
 function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => next(step.state, event, at), { state: from, effects: [] });
 }
@@ -31,13 +31,13 @@ function after(events: readonly SessionEvent[], { from = initialState('own'), at
 const active = (): State => after([response(OWN)]).state;
 
 describe('a page before the first response', () => {
-  test('schedules the next check for the time when the notice is due', () => {
+  test('schedules the next check for the time at which the notice is due', () => {
     const { state, effects } = after([response(OWN)]);
     expect(state.name).toBe('active');
     expect(effects).toContainEqual({ do: 'checkAt', at: OWN.idleEndsAt - 120_000 });
   });
 
-  test('removes its content if the session is a different one, even after a check without a response', () => {
+  test('removes its content if the session has changed, even after a check without a response', () => {
     const removed = { do: 'removeContent', panel: 'anotherSession' };
     expect(after([response(ANOTHER)]).effects).toContainEqual(removed);
     expect(after([response(null), used('another'), response(ANOTHER)]).effects).toContainEqual(removed);
@@ -63,7 +63,7 @@ describe('an active session', () => {
     expect(effects).toContainEqual({ do: 'checkAt', at: endsAt + 1_000 });
   });
 
-  test('with a short idle time is expiring in the last third of that time', () => {
+  test('with a short idle time is expiring during the last third of that time', () => {
     const short = { ...OWN, idleEndsAt: NOW + 30_000 };
     const { state, effects } = after([response(short)]);
     expect([state.name, effects.at(-1)]).toEqual(['active', { do: 'checkAt', at: NOW + 20_000 }]);
@@ -90,7 +90,7 @@ describe('an active session', () => {
     expect(after([response(OWN)], { from: state }).state.failures).toBe(0);
   });
 
-  test('covers the page during a check once it has probably expired', () => {
+  test('has its page covered during a check once it has probably expired', () => {
     const check: SessionEvent[] = [{ type: 'check' }];
     expect(after(check, { from: active(), at: OWN.idleEndsAt - 1 }).effects).toEqual([]);
     const { state, effects } = after(check, { from: active(), at: OWN.idleEndsAt });
@@ -101,7 +101,7 @@ describe('an active session', () => {
     expect(old.effects).toEqual([{ do: 'cover' }, { do: 'checkAt', at: OWN.idleEndsAt + 1_000 }]);
   });
 
-  test('is checked whenever another tab uses another session, but only near its end if the tab uses the same session', () => {
+  test('is checked when another tab uses a different session, or uses the same session near its end', () => {
     expect(after([used('own')], { from: active() }).effects).toEqual([]);
     const nearEnd = { from: active(), at: OWN.idleEndsAt - 200_000 };
     expect(after([used('own')], nearEnd).effects).toEqual([{ do: 'check' }]);
@@ -124,12 +124,12 @@ describe('the content of a page', () => {
     expect(panelsAfter(events)).toEqual([panel]);
   });
 
-  test('is removed for the reason “ended” if a sign-out failed long before', () => {
+  test('is removed for the reason “ended” if the last sign-out attempt was a minute ago', () => {
     const { state } = after([SIGN_OUT_ELSEWHERE], { from: active(), at: NOW - 60_000 });
     expect(panelsAfter([response(SIGNED_OUT)], state)).toEqual(['ended']);
   });
 
-  test('is still removed for the first reason after a later check', () => {
+  test('keeps its first removal reason after a later check', () => {
     const ended = after([SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], { from: active() }).state;
     const later = after([response(SIGNED_OUT)], { from: ended, at: NOW + HOUR_MS });
     expect(later.effects).toContainEqual({ do: 'removeContent', panel: 'signedOutElsewhere' });
@@ -152,12 +152,12 @@ describe('the body of /auth/session', () => {
   };
 
   test.each([
-    ['equal to the server’s clock', 0],
+    ['in step with the server', 0],
     ['an hour ahead', HOUR_MS],
     ['an hour behind', -HOUR_MS],
-  ])('is converted to times of the browser’s clock, which is %s', (_what, aheadMs) => {
+  ])('is converted to times on the browser’s clock, which is %s', (_what, aheadMs) => {
     const now = SERVER_NOW + aheadMs;
-    // Date is truncated to whole seconds, so that the end is never shown too late.
+    // Date has whole seconds. toSession() subtracts a second, so that the page never shows an end that is too late.
     expect(toSession(BODY, SERVER_NOW, now)).toEqual({
       signedIn: true,
       name: BODY.expiresAt,

@@ -30,7 +30,7 @@ test('a variable that is not a secret is not read from a file', () => {
   expect(problemsOf(withFile('CLIENT_ID', 'an-app'))).toEqual(['CLIENT_ID is required']);
 });
 
-test('a variable and its file may not both be set', () => {
+test('a variable and its _FILE variable may not both be set', () => {
   const env = { ...withFile('CLIENT_SECRET', 'another'), CLIENT_SECRET: 'a-secret' };
   expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
 });
@@ -46,14 +46,14 @@ test.each([
   expect(problemsOf(env)).toEqual([`REDIS_URL_FILE names a file that can't be read (${why})`]);
 });
 
-test('a file may be a symbolic link', () => {
+test('a secret file may be a symbolic link', () => {
   const env = withFile('CLIENT_SECRET', minimalEnv.CLIENT_SECRET);
   const link = join(folder, 'link to a file');
   symlinkSync(env['CLIENT_SECRET_FILE'] ?? '', link);
   expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
 });
 
-test('a file may have at most 64 KiB', () => {
+test('a secret file may be at most 64 KiB long', () => {
   const padded = minimalEnv.CLIENT_SECRET.padEnd(65_536);
   expect(loadConfig(withFile('CLIENT_SECRET', padded))).toEqual(loadConfig(minimalEnv));
   expect(problemsOf(withFile('CLIENT_SECRET', `${padded} `))).toEqual([
@@ -61,7 +61,7 @@ test('a file may have at most 64 KiB', () => {
   ]);
 });
 
-test('an empty file is a problem', () => {
+test('an empty secret file is a problem', () => {
   expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual(['CLIENT_SECRET_FILE names an empty file']);
 });
 

@@ -6,7 +6,7 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { minimalEnv, problemsOf } from './minimal-env.ts';
 
-/** Variable, field of Config, its value in the minimal configuration (usually the default), a text and the resulting value. */
+/** Variable, `Config` field, value in the minimal configuration (usually the default), example text and its parsed value. */
 const VARIABLES: [string, keyof Config, unknown, string, unknown][] = [
   ['PUBLIC_URL', 'publicOrigin', 'http://localhost:3000', 'https://App.test:443/', 'https://app.test'],
   ['HOST', 'host', '127.0.0.1', '::', '::'],
@@ -64,7 +64,7 @@ test('the configuration has a field for each variable and for the build', () => 
   expect(config.build).toEqual({ version: packageVersion, revision: 'unknown' });
 });
 
-test('an empty variable counts as unset', () => {
+test('an empty variable is treated as unset', () => {
   expect(loadConfig({ ...minimalEnv, PORT: '', PUBLIC_URL: '', CLIENT_SECRET_FILE: '' })).toEqual(
     loadConfig(minimalEnv),
   );
@@ -74,7 +74,7 @@ test('an empty environment causes a problem for each required variable', () => {
   expect(problemsOf({})).toEqual(Object.keys(minimalEnv).map((name) => `${name} is required`));
 });
 
-test('problems with single variables and between variables are reported together', () => {
+test('problems in single variables and conflicts between variables are reported together', () => {
   const names = problemsOf({
     NODE_ENV: 'production',
     SERVICE_URL: 'http://service.example.com',
@@ -102,7 +102,7 @@ test('the error message lists all problems', () => {
   );
 });
 
-test('no problem quotes a value, whether or not it is secret', () => {
+test('problems never quote a value, even if it is not secret', () => {
   const value = 'hunter2 "{}\\ \u0007';
   const names = Object.keys(minimalEnv);
   const problems = problemsOf({
@@ -143,9 +143,12 @@ test.each([
 );
 
 test.each([
-  ['set, as in an image', { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' }, '7.1', '4bf92f35'],
+  ['set', { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' }, '7.1', '4bf92f35'],
   ['unset', {}, packageVersion, 'unknown'],
   ['empty', { BUILD_VERSION: '', BUILD_REVISION: '' }, packageVersion, 'unknown'],
-])('the version and revision are known if their variables are %s', (_what, env, version, revision) => {
-  expect(readBuild(env)).toEqual({ version, revision });
-});
+])(
+  'the build has the right version and revision if their variables are %s',
+  (_what, env, version, revision) => {
+    expect(readBuild(env)).toEqual({ version, revision });
+  },
+);

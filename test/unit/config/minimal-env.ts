@@ -1,7 +1,7 @@
 import { ConfigError } from '../../../src/config/env.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 
-/** All required variables. */
+/** The required variables, with valid values. */
 export const minimalEnv = {
   SERVICE_URL: 'https://service.example.com',
   CLIENT_ID: 'an-app',
@@ -11,7 +11,7 @@ export const minimalEnv = {
   SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
 };
 
-/** Returns the problems of a configuration, or an empty list if it is valid. */
+/** Returns the problems in a configuration, or an empty list if it is valid. */
 export function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
   try {
     loadConfig(env);

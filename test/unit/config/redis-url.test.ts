@@ -81,7 +81,7 @@ test.each([
   expect(() => parseRedisUrl(url)).toThrow(message);
 });
 
-// Found in review: the text after the first "@" was parsed as the host, and an unreachable host is logged.
+// Regression: the text after the first "@" was parsed as the host, and unreachable hosts are logged.
 test.each(['/', '?', '#', '@', '%', ':@', '/@'])(
   'a password with an unescaped %j is refused',
   (character) => {
@@ -97,7 +97,7 @@ test.each([',', '\\', ' ', ':', '+', '='])('a password with an unescaped %j is a
 });
 
 test.each(['/', '?', '#', '@'])(
-  'digits of a password before an unescaped %j are not parsed as a port',
+  'digits in a password before an unescaped %j are not parsed as a port',
   (character) => {
     for (const scheme of ['redis', 'redis+sentinel'])
       expect(() => parseRedisUrl(`${scheme}://user:12${character}34@h/m`)).toThrow(/./);

@@ -126,7 +126,7 @@ test('METRICS_PORT and PORT may both be 0', () => {
   expect(problemsOf({ ...minimalEnv, PORT: '0', METRICS_PORT: '0' })).toEqual([]);
 });
 
-test('each invalid session key is reported by its position', () => {
+test('each invalid session key is reported with its position', () => {
   expect(problemsOf({ ...minimalEnv, SESSION_KEYS: `x,${key(1)},y,${key(1)}` })).toEqual([
     expect.stringMatching(/^SESSION_KEYS has a key \(number 1\)/),
     expect.stringMatching(/^SESSION_KEYS has a key \(number 3\)/),

@@ -14,9 +14,9 @@ describe('a body', () => {
       'application/json; charset=utf-8',
       { kind: 'json', text: '{\n  "next": "n"\n}', json: { next: 'n' }, notes: [] },
     ],
-    ['of a problem is JSON', '[]', 'application/problem+json', { kind: 'json' }],
-    ['of text/json is JSON', '[]', 'text/json', { kind: 'json' }],
-    ['of JSON with an upper-case type is JSON', '[]', 'APPLICATION/JSON', { kind: 'json' }],
+    ['of type application/problem+json is JSON', '[]', 'application/problem+json', { kind: 'json' }],
+    ['of type text/json is JSON', '[]', 'text/json', { kind: 'json' }],
+    ['with an upper-case JSON type is JSON', '[]', 'APPLICATION/JSON', { kind: 'json' }],
     [
       'of invalid JSON is shown unchanged',
       '{"a":',
@@ -45,7 +45,7 @@ describe('a body', () => {
       { kind: 'binary', text: '' },
     ],
     ['with a NUL is binary', new Uint8Array([65, 0, 66]), '', { kind: 'binary', text: '' }],
-    ['without bytes is treated as no body', '', 'application/json', { kind: 'none', text: '' }],
+    ['of zero bytes is treated as no body', '', 'application/json', { kind: 'none', text: '' }],
   ])('%s', async (_what, bytes, type, expected) => {
     expect(await shown(bytes, type)).toMatchObject(expected);
   });
@@ -56,7 +56,7 @@ describe('a body', () => {
     expect(notes).toEqual([expect.stringMatching(/Only the beginning is shown.*400,001 bytes/)]);
   });
 
-  test('of 20 MB of JSON is read only up to the shown length and is not parsed', async () => {
+  test('of 20 MB of JSON is read only up to the display limit and is not parsed', async () => {
     const whole = new Blob([`[${'{"a":1},'.repeat(2_500_000)}1]`]);
     const refuse = () => {
       throw new Error('all of it was read');
@@ -74,12 +74,12 @@ describe('formatted JSON', () => {
   const format = (text: string) => formatJson(text, 1_000_000).text;
   const withoutWhitespace = (text: string) => text.replaceAll(/\s/g, '');
 
-  test('is indented in the same way as by JSON.stringify', () => {
+  test('has the same indentation as JSON.stringify output', () => {
     const value = { a: [1, { b: null }], c: {}, d: [], e: 'x' };
     expect(format(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
   });
 
-  test('has the same value', () => {
+  test('has the same value as the original', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom(0, 1, 3), (json, indent) => {
         const text = JSON.stringify(JSON.parse(json), null, indent);
@@ -98,7 +98,7 @@ describe('formatted JSON', () => {
     expect(format('"👩‍👩‍👧 עברית"')).toBe('"👩‍👩‍👧 עברית"');
   });
 
-  test('marks names, texts and other values', () => {
+  test('marks names, strings and other values', () => {
     const { text, marks } = formatJson('{"a" : "b", "c": [true, "\\"]"]}', 1_000);
     expect(marks.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
       ['name', '"a"'],
@@ -112,10 +112,10 @@ describe('formatted JSON', () => {
   test.each([
     ['ten thousand levels', '['.repeat(10_000) + ']'.repeat(10_000)],
     ['ten thousand nested names', '{"a":'.repeat(10_000)],
-    ['one long text', `"${'x'.repeat(5_000_000)}"`],
-    ['one unterminated long text', `"${'\\"'.repeat(2_000_000)}`],
+    ['one long string', `"${'x'.repeat(5_000_000)}"`],
+    ['one long unterminated string', `"${'\\"'.repeat(2_000_000)}`],
     ['many small values', `[${'1,'.repeat(2_000_000)}1]`],
-    ['nothing but whitespace', ' '.repeat(5_000_000)],
+    ['only whitespace', ' '.repeat(5_000_000)],
     ['invalid JSON', '}]:,"\\'.repeat(100_000)],
   ])('of %s stays within the limits', (_what, text) => {
     const formatted = formatJson(text, 200_000);

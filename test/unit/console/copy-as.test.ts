@@ -6,7 +6,7 @@ import { ORIGIN, suggestedRequest } from './fixtures.ts';
 
 type Request = typeof suggestedRequest;
 
-/** Returns the arguments that curl gets from a shell. */
+/** Returns the arguments that a shell passes to curl. */
 function argumentsOf(request: Partial<Request>): string[] {
   const command = toCurlCommand({ ...suggestedRequest, ...request }, ORIGIN, 'cloakroom');
   const script = `curl() { printf '%s\\0' "$@"; }\nCOOKIE=a-value\n${command}`;
@@ -36,7 +36,7 @@ test('a GET request results in short curl and fetch code', () => {
   ]);
 });
 
-/** Expects that the curl and fetch code keep the body. */
+/** Expects the curl and fetch code to keep the body. */
 function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
@@ -77,7 +77,7 @@ test('curl does not wait for a body in the response to HEAD', () => {
   expect(argumentsOf({ method: 'HEAD' })).toContain('--head');
 });
 
-test('a Content-Type header replaces the content type of the form', () => {
+test('a Content-Type header overrides the content type selected in the form', () => {
   const args = argumentsOf({ method: 'POST', body: 'x', headers: [['content-type', 'text/csv']] });
   expect(args.filter((argument) => /^content-type/i.test(argument))).toEqual(['content-type: text/csv']);
 });

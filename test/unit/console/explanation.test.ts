@@ -22,13 +22,13 @@ describe('Server-Timing', () => {
   });
 
   test.each([null, '', 'db;dur=5', 'token;dur=1, session;dur=1, service;dur=1', '"'])(
-    'is treated as missing in %j',
+    'is treated as missing if the header is %j',
     (header) => {
       expect(toRequestTiming(header)).toBeNull();
     },
   );
 
-  test('is read with a duration of 0 if the duration is invalid', () => {
+  test('with invalid durations is read as 0 ms', () => {
     expect(toRequestTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
       session: { ms: 0 },
       token: { ms: 0 },
@@ -57,7 +57,7 @@ describe('a response from the service', () => {
     ['an ordinary request', 200, USUAL, /did not refresh it or repeat the request/],
     ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before it sent the request/],
     ['a repeated request', 200, REPLAYED, /rejected the access token.*repeated the request once/],
-    ['a request whose recent token is refused', 401, USUAL, /younger than 30 seconds/],
+    ['a request with a recent token that is refused', 401, USUAL, /younger than 30 seconds/],
     ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
     ['a large request that is refused', 401, REFRESHED, /over 64 KiB.*Send the request again/],
   ])('to %s comes with an explanation of what the gateway did', (_what, status, timing, sentence) => {
@@ -72,7 +72,7 @@ describe('a response from the service', () => {
 describe('a response from the gateway', () => {
   const PROBLEM = { 'content-type': 'application/problem+json; charset=utf-8' };
 
-  test('shows its code, its cause and what to do', () => {
+  test('is explained with its code, its cause and what to do', () => {
     const body = { code: 'too_busy', title: 'Busy', detail: 'So many', requestId: 'r' };
     expect(explained(503, PROBLEM, body).problem).toEqual({
       ...body,
@@ -93,7 +93,7 @@ describe('a response from the gateway', () => {
   );
 });
 
-test('any other response comes from a server in between', () => {
+test('any other response is attributed to a server in between', () => {
   expect(explained(502, { 'content-type': 'text/html' })).toMatchObject({
     by: 'other',
     problem: null,

@@ -2,7 +2,7 @@ import { WORKSPACES_PATH } from '../../support/constants.ts';
 
 export const ORIGIN = 'http://localhost:3000';
 
-/** The request that the console suggests. */
+/** The console's default request. */
 export const suggestedRequest = {
   method: 'GET',
   path: WORKSPACES_PATH,
@@ -12,7 +12,7 @@ export const suggestedRequest = {
   body: '',
 };
 
-/** Creates the storage of a tab. A value longer than `capacity` exceeds its quota. */
+/** Creates a fake session storage. A value longer than `capacity` exceeds its quota. */
 export function createStore(capacity = Infinity) {
   const values = new Map<string, string>();
   return {

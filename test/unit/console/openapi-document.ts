@@ -35,7 +35,7 @@ const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
     })),
 );
 
-/** Returns every route with the statuses of its responses. */
+/** Returns every route with its response statuses. */
 export function routes() {
   return operations.map(({ path, method, security, responses }) => ({
     path,
@@ -45,7 +45,7 @@ export function routes() {
   }));
 }
 
-/** Returns `status code` for each problem that a route documents, sorted. */
+/** Returns each documented problem as `status code`, sorted. */
 export function documentedProblems(): string[] {
   const found = operations.flatMap(({ responses }) =>
     Object.entries(responses).flatMap(([status, response]) =>

@@ -40,7 +40,7 @@ describe.each([
     expect(read(store)).toMatchObject({ request: suggestedRequest, isWhole: false });
   });
 
-  test('is deleted when the store is full', () => {
+  test('is deleted when the storage is full', () => {
     const store = createStore(300);
     expect(keep(store, suggestedRequest)).toBe(true);
     expect(keep(store, { ...suggestedRequest, body: 'x'.repeat(300) })).toBe(false);
@@ -83,7 +83,7 @@ test('a request keeps its time, and its outcome once it is known', () => {
   expect(readHistory(store)).toMatchObject([{ request: { path: '/api/1' }, outcome: '200' }]);
 });
 
-test('the outcome of a cleared request is not stored', () => {
+test('the outcome of a request that was cleared from the history is not stored', () => {
   const store = createStore();
   remembered(store, '/api/1');
   clearHistory(store);
@@ -94,7 +94,7 @@ test('the outcome of a cleared request is not stored', () => {
   expect(readHistory(store)).toMatchObject([{ outcome: '' }]);
 });
 
-test('the last state of the form is kept until it is cleared', () => {
+test('the draft keeps the last state of the form until it is cleared', () => {
   const store = createStore();
   expect(readDraft(store)).toBeNull();
   for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...suggestedRequest, path });

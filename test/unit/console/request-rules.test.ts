@@ -4,7 +4,7 @@ import { ORIGIN, suggestedRequest } from './fixtures.ts';
 
 const faults = (changed: Partial<typeof suggestedRequest>) =>
   faultsOf({ ...suggestedRequest, ...changed }, ORIGIN);
-/** Returns the fields whose faults stop the request, in form order. */
+/** Returns the fields whose faults block the request, in form order. */
 const stops = (changed: Partial<typeof suggestedRequest>) =>
   faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
 
@@ -34,13 +34,13 @@ describe('the path rule', () => {
     expect(stops({ path })).toEqual(['path']);
   });
 
-  test('accepts dots that stay under /api/ and shows the resulting path', () => {
+  test('accepts dot segments that stay under /api/ and shows the resulting path', () => {
     expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
       { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
     ]);
   });
 
-  test('accepts paths that the gateway itself refuses', () => {
+  test('accepts paths under /api/ that only the gateway refuses', () => {
     expect(stops({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
   });
 });
@@ -67,12 +67,12 @@ describe('a header', () => {
   );
 
   test.each([
-    ['with a space', 'X One', '1'],
-    ['with a colon', 'X:', '1'],
+    ['with a space in its name', 'X One', '1'],
+    ['with a colon in its name', 'X:', '1'],
     ['without a name', '', '1'],
-    ['with a line break', 'X', 'a\nb'],
-    ['beyond Latin-1', 'X', '☂'],
-  ])('%s is refused in its row', (_what, name, value) => {
+    ['with a line break in its value', 'X', 'a\nb'],
+    ['with a value outside Latin-1', 'X', '☂'],
+  ])('%s is refused, and the fault names its row', (_what, name, value) => {
     const headers: [string, string][] = [
       ['Accept', '*/*'],
       [name, value],
@@ -82,7 +82,7 @@ describe('a header', () => {
     ]);
   });
 
-  test('that the gateway drops gets only a notice', () => {
+  test('that the gateway drops causes only a notice', () => {
     expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
   });
 
@@ -102,18 +102,18 @@ test.each(['GET', 'HEAD'])('a %s request may not have a body', (method) => {
   expect(stops({ method, body: '{}' })).toEqual(['body']);
 });
 
-test('invalid JSON may be sent as JSON after a notice', () => {
+test('invalid JSON may be sent as JSON, but causes a notice', () => {
   expect(faults({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', stops: false });
   expect(faults({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
   expect(faults({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);
 });
 
-test('a parameter needs a name', () => {
+test('a query parameter needs a name', () => {
   const query = ['a=', '=b'].map((pair) => pair.split('=') as [string, string]);
   expect(faults({ query })[0]).toMatchObject({ field: 'query', row: 1, stops: true });
 });
 
-test('each character of the query is percent-encoded', () => {
+test('reserved and non-ASCII characters in the query are percent-encoded', () => {
   const query = { next: 'a+b/c=&d #é', '': '', 'x[]': '' };
   expect(toUrl({ path: '/api/x', query: Object.entries(query) }, ORIGIN)?.href).toBe(
     `${ORIGIN}/api/x?next=a%2Bb%2Fc%3D%26d%20%23%C3%A9&x%5B%5D=`,

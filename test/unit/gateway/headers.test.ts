@@ -63,7 +63,7 @@ function valuesOf(headers: readonly string[], name: string): string[] {
 }
 
 describe('an upstream request', () => {
-  test.each(NEVER_FORWARDED)('never has %s from the client, in any spelling', (name) => {
+  test.each(NEVER_FORWARDED)('never contains the client’s %s, in any spelling', (name) => {
     for (const spelling of spellingsOf(name))
       expect([spelling, ...forwarded(spelling, 'hostile', spelling, 'again')]).toEqual([spelling, ...OURS]);
   });
@@ -78,12 +78,12 @@ describe('an upstream request', () => {
     `),
     // A page on another site can set these only after a preflight, which the gateway refuses.
     ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
-  ])('has %s from the client', (name) => {
+  ])('contains the client’s %s', (name) => {
     expect(forwarded(name, 'value')).toEqual([name, 'value', ...OURS]);
   });
 
   test.each(words('Content_Length content.length CONTENT_TYPE Content_Encoding'))(
-    'never has the header %s, which some servers read as the real one',
+    'never contains %s, which some servers treat as the standard header',
     (name) => {
       expect(forwarded('Content-Length', '5', name, '50')).toEqual(['Content-Length', '5', ...OURS]);
     },
@@ -104,7 +104,7 @@ describe('an upstream request', () => {
     expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
   });
 
-  test('has no forbidden header, in any spelling and combination', () => {
+  test('has no forbidden header, in any spelling or combination', () => {
     const name = fc.constantFrom(...NEVER_FORWARDED, 'Accept', 'X-Custom', 'ETag');
     const mark = fc.constantFrom('-', '_', '.', '^', '|');
     const value = fc.constantFrom('close', 'via', 'authorization', 'accept', 'x');
@@ -126,7 +126,7 @@ describe('an upstream request', () => {
 });
 
 describe('a response', () => {
-  test.each(NEVER_RETURNED)('never has %s from the service, in any spelling', (name) => {
+  test.each(NEVER_RETURNED)('never contains the service’s %s, in any spelling', (name) => {
     for (const spelling of spellingsOf(name))
       expect({ spelling, headers: returned(spelling, 'hostile', spelling, 'again') }).toEqual({
         spelling,
@@ -144,7 +144,7 @@ describe('a response', () => {
       traceparent Cross-Origin-Resource-Policy X-Cache X-Amz-Request-Id CF-Ray Preference-Applied
       Surrogate-Key
     `),
-  ])('has %s from the service', (name) => {
+  ])('contains the service’s %s', (name) => {
     expect(returned(name, 'value')).toEqual([name, 'value', ...returned()]);
   });
 
@@ -154,13 +154,13 @@ describe('a response', () => {
     ['the gateway last in Via', ['Via', '1.0 a', 'VIA', '1.1 b'], 'via', ['1.0 a, 1.1 b, 1.1 cloakroom']],
     ['only nosniff', words('X-Content-Type-Options sniff'), 'x-content-type-options', ['nosniff']],
     [
-      'the timings of the service and the gateway',
+      'the timings from the service and the gateway',
       words('Server-Timing db;dur=9'),
       'server-timing',
       ['db;dur=9', 'session;dur=1'],
     ],
     [
-      'a policy against scripts after the policy of the service',
+      'a policy against scripts after the policy from the service',
       ['Content-Security-Policy', "default-src 'unsafe-inline' *"],
       'content-security-policy',
       ["default-src 'unsafe-inline' *", "default-src 'none'; frame-ancestors 'none'; sandbox"],
@@ -187,7 +187,7 @@ describe('a response', () => {
 
   test.each([
     ['an empty Cache-Control', 'Cache-Control', ''],
-    ['a Cache-Control for one connection', 'Connection', 'cache-control', 'Cache-Control', 'public'],
+    ['a hop-by-hop Cache-Control', 'Connection', 'cache-control', 'Cache-Control', 'public'],
     ['a Cache_Control', 'Cache_Control', 'public, max-age=9'],
   ])('with %s from the service has the default Cache-Control', (_what, ...raw) => {
     expect(valuesOf(returned(...raw), 'cache-control')).toEqual(['private, no-cache']);
@@ -197,7 +197,7 @@ describe('a response', () => {
     expect(returned('Connection', 'x-one', 'X-One', '1', 'X_One', '2')).toEqual(returned());
   });
 
-  test('has the headers of the gateway even if Connection lists them', () => {
+  test('has the gateway’s headers even if Connection lists them', () => {
     const ours = words(
       'via x-request-id server-timing content-security-policy x-content-type-options cache-control',
     );
@@ -206,7 +206,7 @@ describe('a response', () => {
   });
 });
 
-describe('Cache-Control of a response to one user', () => {
+describe('Cache-Control of a response for a single user', () => {
   test.each([
     [['max-age=60'], 'private, max-age=60'],
     [['public, max-age=31536000, immutable'], 'private, max-age=31536000, immutable'],
@@ -251,12 +251,12 @@ describe('Cache-Control of a response to one user', () => {
     ['directives', `${'a,'.repeat(200_000)};`],
   ])('is parsed in linear time (%s)', (_what, fields) => {
     const read = () => toPrivateCacheControl([fields], true);
-    // Backtracking would take minutes. Unlike Jest's timeout, a vm can end a call that blocks its thread.
+    // Backtracking would take minutes. Unlike Jest's timeout, the vm timeout can end a call that blocks the thread.
     expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-store');
   });
 
   test.each([[[]], [['']], [['', ' , ']]])(
-    '%j leaves caching to Expires if that header is present',
+    'leaves caching to Expires if that header is present and the service sent %j',
     (fields) => {
       expect(toPrivateCacheControl(fields, false)).toBe('private, no-cache');
       expect(toPrivateCacheControl(fields, true)).toBe('private');

@@ -31,7 +31,7 @@ async function startService(respond: RequestListener) {
   return {
     isConnecting,
     mayConnect,
-    /** Sends a request to the service, and discards its response. */
+    /** Sends a request to the service and discards the response. */
     send(target: string, { body = null as Readable | null, timeoutMs = TIMEOUT_MS } = {}) {
       const ended = createDeferred<unknown>();
       const res = {
@@ -61,7 +61,7 @@ async function startService(respond: RequestListener) {
   };
 }
 
-test('a request whose client disconnects while its connection opens is never sent, but the next request is', async () => {
+test('a request is not sent if its client disconnects while its connection is opening, but the next request is', async () => {
   const sent: string[] = [];
   await using service = await startService((req, res) => {
     sent.push(req.url ?? '');
@@ -88,7 +88,7 @@ test('the response timeout starts once the request has a connection', async () =
   expect(await waiting.ended).toBeNull();
 });
 
-test('the response timeout restarts with each part of the body that is sent', async () => {
+test('the response timeout restarts whenever part of the body is sent', async () => {
   await using service = await startService((req, res) => {
     req.resume().once('end', () => res.end('{}'));
   });

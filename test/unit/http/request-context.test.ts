@@ -8,7 +8,7 @@ import {
   toTraceHeaders,
 } from '../../../src/http/request-context.ts';
 
-test('a response without a context throws an error that says what creates the context', () => {
+test('reading a missing request context throws an error that says what creates the context', () => {
   const res = new ServerResponse(new IncomingMessage(new Socket()));
   expect(() => requestContext(res)).toThrow('AccessLog.begin() makes one');
 });
@@ -47,11 +47,11 @@ const VALID = `00-${TRACE}-${PARENT}-01`;
 
 describe('a traceparent', () => {
   test.each([
-    ['of this version', VALID],
+    ['in version 00', VALID],
     ['that is not sampled', `00-${TRACE}-${PARENT}-00`],
     ['with unknown flags', `00-${TRACE}-${PARENT}-ff`],
-    ['of a later version', `cc-${TRACE}-${PARENT}-01`],
-    ['of a later version with extra fields', `cc-${TRACE}-${PARENT}-01-what-the-future`],
+    ['in a later version', `cc-${TRACE}-${PARENT}-01`],
+    ['in a later version with extra fields', `cc-${TRACE}-${PARENT}-01-what-the-future`],
   ])('%s is accepted and forwarded unchanged', (_what, traceparent) => {
     const trace = readTraceContext({ traceparent });
     expect(trace?.traceId).toBe(TRACE);
@@ -63,7 +63,7 @@ describe('a traceparent', () => {
     ['an empty traceparent', ''],
     ['version ff', `ff-${TRACE}-${PARENT}-01`],
     ['an upper-case version', `CC-${TRACE}-${PARENT}-01`],
-    ['this version with extra fields', `${VALID}-more`],
+    ['version 00 with extra fields', `${VALID}-more`],
     ['a later version with extra text but no dash', `cc-${TRACE}-${PARENT}-01.more`],
     ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
     ['a parent id of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
@@ -100,7 +100,7 @@ test.each(['', 'a=\u00e9', 'a=\u0001', `${LONGEST}b`])(
   },
 );
 
-test('a trace header that Connection lists in upper or lower case is not forwarded', () => {
+test('a trace header that Connection lists is not forwarded, whatever the case of its name', () => {
   expect(readTraceContext({ traceparent: VALID, connection: 'close, TraceParent' })).toBeNull();
   expect(tracestateOf('a=b', 'Tracestate')).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { checkFraming } from '../../../src/http/request-framing.ts';
 
-/** Checks a request as parsed by Node. test/app/gateway/checks-framing.test.ts sends similar requests over a socket. */
+/** Checks a request as Node would parse it. test/app/gateway/checks-framing.test.ts sends similar requests over a socket. */
 function check(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
   return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
@@ -14,7 +14,7 @@ const fields = (count: number) => Array.from({ length: count }, (_, at): [string
 test.each<[what: string, status: number, httpVersion: string, fields: [string, string][]]>([
   ['a second Host', 400, '1.1', [HOST, ['hOST', 'x']]],
   ['no Host', 400, '1.1', []],
-  ['a Host with a user', 400, '1.1', [['Host', 'me@x']]],
+  ['a Host with a user name', 400, '1.1', [['Host', 'me@x']]],
   ['a Transfer-Encoding other than chunked', 400, '1.1', [HOST, ['Transfer-Encoding', 'gzip, chunked']]],
   ['a Transfer-Encoding in HTTP/1.0', 400, '1.0', [HOST, ['Transfer-Encoding', 'chunked']]],
   ['no version', 400, '0.9', [HOST]],

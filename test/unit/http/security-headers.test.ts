@@ -3,7 +3,7 @@ import express from 'express';
 import request from 'supertest';
 import { createSecurityHeaders } from '../../../src/http/security-headers.ts';
 
-test('the security headers of a page allow only this origin and no inline code, and omit HSTS over HTTP', async () => {
+test('the security headers on a page allow only its own origin and no inline code, and omit HSTS over HTTP', async () => {
   const app = express().use(createSecurityHeaders({ https: false }));
   app.get('/', (_req, res) => void res.send('page'));
   const { headers } = await request(app).get('/');

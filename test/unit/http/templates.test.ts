@@ -31,19 +31,19 @@ const pages = {
   }),
 };
 
-test.each(['workspaces', 'error'] as const)('hostile text on the page %s is escaped', (name) => {
+test.each(['workspaces', 'error'] as const)('hostile text on the %s page is escaped', (name) => {
   expect(pages[name]).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
   expect(pages[name]).not.toMatch(/<script>|<img src=x/);
 });
 
-test('text of unknown direction is isolated from the text around it', () => {
+test('text whose direction is unknown is isolated from the surrounding text', () => {
   const texts = pages.workspaces.match(/<[^>]*>[^<]*\u202E[^<]*/g) ?? [];
   expect(texts.length).toBeGreaterThan(1);
   for (const text of texts) expect(text).toMatch(/dir="auto"|^<(?:bdi|title)\b/);
 });
 
 test.each(Object.entries(pages))(
-  'the page %s has a title, a language, one h1 and one main landmark',
+  'the %s page has a title, a language, one h1 and one main landmark',
   (_name, html) => {
     expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(html).toMatch(/<title>[^<]+<\/title>/);
@@ -61,7 +61,7 @@ test('the only link on the landing page leads to sign-in', () => {
   expect(pages.landing).not.toContain('/auth/logout');
 });
 
-test('the label of each page size makes sense out of context', () => {
+test('page size links have labels that make sense out of context', () => {
   expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
 });
 
@@ -72,7 +72,7 @@ test('a long description can be expanded without a script, and a short descripti
   expect(view('x'.repeat(240))).not.toContain('<details');
 });
 
-test('a page with items of maximum length has at most 16 MB of HTML', () => {
+test('a page with items of maximum length is less than 16 MB of HTML', () => {
   const [sign, quote] = ['☂', '"'];
   const item = {
     ...Object.fromEntries(Array.from({ length: 36 }, (_, nth) => [`${nth}`, quote.repeat(5)])),
@@ -91,13 +91,13 @@ test('a page with items of maximum length has at most 16 MB of HTML', () => {
   expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
 });
 
-test('for screen readers, the details label of each row contains the name of the item', () => {
+test('for screen readers, the details label in each row contains the item name', () => {
   expect(pages.workspaces).toMatch(
     /<summary>Details<span class="visually-hidden"> of <bdi>&quot;&gt;&lt;script&gt;[^<]*<\/bdi><\/span><\/summary>/,
   );
 });
 
-test('a link skips from the items of a list to its pages if it has several pages', () => {
+test('a list with several pages has a link that skips to the page links', () => {
   expect(pages.workspaces).toContain('href="#pages"');
   expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
   const whole = render(
@@ -107,7 +107,7 @@ test('a link skips from the items of a list to its pages if it has several pages
   expect(whole).not.toContain('#pages');
 });
 
-test('a signed-in user can sign out on every page', () => {
+test('a page for a signed-in user has a sign-out button', () => {
   expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
 });
 
@@ -117,7 +117,7 @@ test('the page after sign-in redirects automatically and has a link', () => {
   expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
 });
 
-test('rendering reads no files, because an error page may be needed when no file descriptors are left', async () => {
+test('rendering never reads files, because an error page may be needed when no file descriptors are left', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-views-'));
   await mkdir(join(folder, 'parts'));
   await writeFile(join(folder, 'page.eta'), "<%~ include('parts/name', it) %>");
@@ -127,7 +127,7 @@ test('rendering reads no files, because an error page may be needed when no file
   expect(renderFrom('page', { name: 'Ada' })).toBe('Hello Ada');
 });
 
-test('the stylesheet loads no other files', async () => {
+test('the stylesheet never loads other files', async () => {
   const css = await readFile(join(ROOT, 'public/cloakroom.css'), 'utf8');
   expect(css).not.toMatch(/url\(|@import/);
 });

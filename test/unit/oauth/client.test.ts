@@ -40,7 +40,7 @@ async function startEndpoint(respond: (socket: Socket) => void) {
   };
 }
 
-test('a token request uses a separate connection and accepts no content coding', async () => {
+test('a token request uses a separate connection and does not accept content codings', async () => {
   await using endpoint = await startEndpoint((socket) =>
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\xef\xbb\xbf{}', 'latin1'),
   );
@@ -61,7 +61,7 @@ test('a token response with a content coding is not decoded', async () => {
 });
 
 test.each([80, 100, 130, 250])(
-  'a token response of %i KiB that ends when its connection closes is read completely',
+  'a close-delimited token response of %i KiB is read completely',
   async (kib) => {
     const text = 'a'.repeat(kib * 1024);
     await using endpoint = await startEndpoint((socket) =>

@@ -8,14 +8,14 @@ async function rewritten(status: number, body: unknown): Promise<{ status: numbe
 }
 
 describe('a token response', () => {
-  test('without token_type and expires_in is read as a bearer token for 900 s', async () => {
+  test('without token_type and expires_in is treated as a bearer token that expires in 900 s', async () => {
     expect(await rewritten(200, { access_token: 'a' })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
     });
   });
 
-  test('keeps its standard members and loses all others', async () => {
+  test('keeps its standard members and drops all others', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5, refresh_token: 'r', scope: 's' };
     expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
   });
@@ -42,14 +42,14 @@ describe('a token response', () => {
     ['an empty error', { error: '' }],
     ['an empty token_type', { token_type: '' }],
     ['a scope that is not a string', { scope: ['room:read'] }],
-  ])('with %s and a token is treated as if only the token was present', async (_what, odd) => {
+  ])('with %s and a token is treated as if only the token were present', async (_what, odd) => {
     expect(await rewritten(200, { access_token: 'a', ...odd })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
     });
   });
 
-  test('may have any successful status', async () => {
+  test('may have any 2xx status', async () => {
     const { status, body } = await rewritten(201, { access_token: 'a' });
     expect([status, body]).toMatchObject([200, { access_token: 'a' }]);
   });

@@ -18,7 +18,7 @@ function parseError(): Error {
   throw new Error('the input was valid JSON');
 }
 
-/** Returns the log line of an error. */
+/** Returns the log line for an error. */
 function logged(err: Error): string {
   const lines: string[] = [];
   createLog('info', { write: (line) => lines.push(line) }).warn({ err }, 'redis connection lost');
@@ -37,7 +37,7 @@ test.each([
   expect(logged(error)).not.toContain(SECRET);
 });
 
-test('a logged error has its stack and, for an error reply, the first word of the reply', () => {
+test('a logged error contains its stack and, for an error reply, the first word of the reply', () => {
   const { err } = JSON.parse(logged(replyError('WRONGPASS invalid username-password pair'))) as {
     err: { message: string; stack: string };
   };
@@ -62,7 +62,7 @@ function createOutput() {
   return { writes, output: createBufferedOutput({ write: (text: string) => writes.push(text) }) };
 }
 
-test('the output writes the lines of one event loop turn together, in order and only once', async () => {
+test('the output writes all lines from an event loop turn in one go, in order and only once', async () => {
   const { writes, output } = createOutput();
   output.write('one\n');
   output.write('two\n');
@@ -74,7 +74,7 @@ test('the output writes the lines of one event loop turn together, in order and 
   expect(writes).toEqual(['one\ntwo\n', 'three\n']);
 });
 
-test('the output writes before the end of the turn once it has buffered 8 KiB', () => {
+test('the output is flushed before the end of the turn once 8 KiB are buffered', () => {
   const { writes, output } = createOutput();
   for (let count = 0; count < 1_000; count += 1) output.write(`${'a'.repeat(99)}\n`);
   expect(writes.length).toBeGreaterThan(5);

@@ -6,7 +6,7 @@ const B = Buffer.alloc(32, 'B');
 
 const createCookie = (...sessionKeys: Buffer[]) =>
   createSessionCookie({ https: true, sameSite: 'lax', sessionKeys: { current: sessionKeys } });
-/** Returns the `Cookie` header of a browser that stored this `Set-Cookie` value. */
+/** Returns the `Cookie` header that a browser sends after this `Set-Cookie`. */
 const headerOf = (setCookie: string): string => setCookie.split(';')[0] ?? '';
 
 const cookie = createCookie(A);
@@ -40,11 +40,11 @@ test.each([
   ['an id without the prefix of a signed value', header.replace('s%3A', '')],
   ['the cookie name for HTTP', header.replace('__Host-Http-', '')],
   ['the signature of another session key', headerOf(createCookie(B).write('an-id'))],
-])('a Cookie header with %s has no session', (_what, value) => {
+])('a Cookie header with %s does not identify a session', (_what, value) => {
   expect(cookie.read(value)).toBeNull();
 });
 
-test('a removed session key no longer verifies any cookie, even a cookie that was read before', () => {
+test('cookies signed with a removed session key are refused, even if they were accepted before', () => {
   const sessionKeys = { current: [A] };
   const reloaded = createSessionCookie({ https: true, sameSite: 'lax', sessionKeys });
   expect(reloaded.read(header)).not.toBeNull();

@@ -56,7 +56,7 @@ function decrypt(encrypted: string, key: Buffer, name: string): string {
   return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
 }
 
-test('neither the key that signs cookies nor a key derived from it can decrypt a record, even with the same salt', () => {
+test('neither the cookie signing key nor a key derived from it can decrypt a record, even with the same salt', () => {
   const sessionKeys = { current: [A] };
   const encrypted = createEncryption(sessionKeys).encrypt('tea', '', 'key');
   const encryptionKey = Buffer.from(hkdfSync('sha256', A, '', 'cloakroom sealing', 32));

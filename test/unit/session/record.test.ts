@@ -10,7 +10,7 @@ const grant = {
 };
 const record = { grant, createdAt: 5 };
 
-test('a record is parsed as it was written, without unknown members', () => {
+test('parsing a record restores what was written and drops unknown members', () => {
   expect(parseRecord(JSON.stringify({ ...record, more: 1 }))).toEqual(record);
   const { refreshToken: _, ...withoutRefreshToken } = grant;
   const refreshed = { grant: withoutRefreshToken, createdAt: 5, refreshedAt: 7 };
@@ -22,7 +22,7 @@ test.each([
   'null',
   '{"version":2}',
   JSON.stringify({ grant: { ...grant, scopes: null }, createdAt: 5 }),
-])('an invalid record or a record of another version is treated as missing: %s', (text) =>
+])('an invalid record or a record from another version is treated as missing: %s', (text) =>
   expect(parseRecord(text)).toBeNull(),
 );
 

@@ -20,7 +20,7 @@ async function startPool(respond: RequestListener, connections = 1) {
   };
 }
 
-test('the pool keeps its connection after a request that undici refuses', async () => {
+test('the pool keeps its connection after undici rejects a request', async () => {
   await using started = await startPool((_req, res) => res.end('{}'));
   const statusOf = async (headers: string[]) => {
     const { statusCode, body } = await started.pool.request({ path: '/', method: 'GET', headers });
@@ -31,7 +31,7 @@ test('the pool keeps its connection after a request that undici refuses', async 
   expect(await statusOf(['name', 'x'])).toBe(200);
 });
 
-test('the pool never sends a request that is cancelled while it waits', async () => {
+test('the pool never sends a request that is cancelled while it is waiting', async () => {
   const received: string[] = [];
   const held: ServerResponse[] = [];
   await using started = await startPool((req, res) => {

@@ -10,7 +10,7 @@ const forwards = (targets: string | readonly string[]) => expectEach(targets, 'f
 const refuses = (targets: string | readonly string[]) => expectEach(targets, 'malformed');
 const disallows = (targets: string | readonly string[]) => expectEach(targets, 'not-allowed');
 
-/** Tests each target. A target that does not begin with a slash is appended to the prefix. */
+/** Creates a test for each target. A target without a leading slash is appended to the prefix. */
 function expectEach(targets: string | readonly string[], result: ReturnType<typeof checkTarget>): void {
   const words = { forward: 'is forwarded', malformed: 'is malformed', 'not-allowed': 'is not allowed' };
   test.each(listOf(targets))(`%j ${words[result]}`, (target) => {
@@ -18,7 +18,7 @@ function expectEach(targets: string | readonly string[], result: ReturnType<type
   });
 }
 
-/** Splits a text at white space. */
+/** Splits text at whitespace. */
 function listOf(targets: string | readonly string[]): readonly string[] {
   return typeof targets === 'string' ? targets.trim().split(/\s+/) : targets;
 }
@@ -33,7 +33,7 @@ describe('ordinary targets', () => {
   refuses(['rooms/;b/x', `${'a/'.repeat(4_000)}/`]);
 });
 
-describe('forms of a target (RFC 9112 §3.2)', () => {
+describe('request target forms (RFC 9112 §3.2)', () => {
   test.each([
     '',
     ' /api/public/v1/workspaces',
@@ -59,9 +59,9 @@ describe('dot segments', () => {
     ..%252fx ..%5cx ..%255cx ..\x x\..\y x%2f..%2fy x%5c.. ..;/x ..;a=b/x ..%3b/x ..%3ba%2fx .;/x
     x/..;
   `);
-  // On a server that decodes first, these end the path:
+  // A server that decodes first would end the path after the dots:
   refuses(['..%3f', '..%3fa/x', 'x/..%23', '%2e%2e%253f']);
-  // On a server that trims the path:
+  // A server that trims the path would find dot segments:
   refuses(['..%20/x', '%20../x', '..+/x', '..%c2%a0/x']);
   forwards(['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
 });
@@ -170,11 +170,11 @@ describe('the allowed prefix', () => {
     ['/api/public;%2fx/v1/authorization/oauth2', 'not-allowed'],
     ['/api/public%2fv1%2fauthorization%2foauth2', 'not-allowed'],
     ['/apis/x', 'not-allowed'],
-  ])('may be as wide as /api/ (%s is %s)', (target, result) => {
+  ])('may be as short as /api/ (%s is %s)', (target, result) => {
     expect(checkTarget(target, ['/api/'])).toBe(result);
   });
 
-  test('allows no target if it is the prefix of the authorization endpoints', () => {
+  test('never allows the authorization endpoints, even if it is their own prefix', () => {
     expect(checkTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
   });
 });
@@ -187,18 +187,18 @@ describe('the authorization endpoints', () => {
     authorization%5Coauth2%5Ctoken %61uthorization/oauth2 %2561uthorization/oauth2
     authorization/%6f%61%75%74%68%32 authorization/oauth%32/token %41uthorization%2FOAUTH2
   `);
-  // Path parameters, removed before or after decoding (Tomcat removes them before):
+  // Path parameters, which servers remove before or after decoding (Tomcat: before):
   disallows(String.raw`
     authorization;a/oauth2;b/token authorization;/oauth2 authorization%3b/oauth2
     authorization%253ba/oauth2 authorization/oauth2;jsessionid=1 authorization/oauth2%3b/token
     authorization;%2fx/oauth2/token authorization;%5cx/oauth2 authorization;\x/oauth2
     authorization;a%2fb%2fc/oauth2;%2fd/token authorization%253b%25252fx/oauth2
   `);
-  // Decoded before the query is removed:
+  // For servers that decode the path before they remove the query:
   disallows(`
     authorization/oauth2%3f authorization/oauth2%3fx/y authorization/oauth2%23 authorization/oauth2%253fx
   `);
-  // Trimmed:
+  // For servers that trim the path:
   disallows(`
     authorization/oauth2. authorization/oauth2... authorization./oauth2/token authorization/oauth2%20
     authorization/%20oauth2 authorization/oauth2+ authorization/oauth2.%20./token
@@ -211,8 +211,8 @@ describe('the authorization endpoints', () => {
   `);
 });
 
-describe('look-alikes', () => {
-  // For servers that normalise names (NFKC), fold case like Java, or remove invisible characters.
+describe('look-alike characters', () => {
+  // Some servers normalise names (NFKC), fold case like Java, or remove invisible characters.
   // Full stops (fullwidth, one dot leader, two dot leader, small):
   refuses('%EF%BC%8E%EF%BC%8E/x %E2%80%A4%E2%80%A4/x %E2%80%A5/x %EF%B9%92./x');
   // Slashes (fullwidth, fullwidth reverse, fraction, division) and a set minus:
@@ -242,7 +242,7 @@ describe('look-alikes', () => {
     rooms/%EF%BC%A1 rooms/a%EF%BC%8Fb rooms/100%EF%BC%85 rooms/%E2%80%A6 rooms/%E2%84%AAelvin rooms/%C5%BFtra%C3%9Fe
     rooms/%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB
   `);
-  // Cyrillic a and e, which no server reads as Latin letters:
+  // Cyrillic a and e, which servers do not read as Latin letters:
   forwards('rooms/%D0%B0%D0%B5 %D0%B0uthorization/oauth2');
 });
 
@@ -273,7 +273,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('has an allowed path on a server that normalises it in any order', () => {
+  test('has an allowed path on servers that normalise it, whatever the order of their steps', () => {
     const steps = fc.array(fc.constantFrom(...STEPS), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(attack, steps, (target, order) => {
@@ -285,7 +285,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('is checked in the same way whichever letters after the prefix are encoded', () => {
+  test('gets the same result whichever letters after the prefix are percent-encoded', () => {
     const piece = fc.constantFrom('a', 'b', '/', '.', ';', '-', '~', 'authorization', 'oauth2', 'token');
     const chosen = fc.array(fc.tuple(piece, fc.boolean()));
     const encode = (text: string) => `%${[...Buffer.from(text)].map((byte) => byte.toString(16)).join('%')}`;
@@ -310,7 +310,7 @@ describe('a forwarded target', () => {
     );
   });
 
-  test('may have a name in any script', () => {
+  test('may contain a name in any script', () => {
     const letter = fc
       .string({ unit: 'binary', minLength: 1 })
       .map((text) => text.replaceAll(/[^\p{L}\p{N}\p{M}\p{Sc}\p{So}]/gu, ''))
@@ -324,10 +324,10 @@ describe('a forwarded target', () => {
   });
 });
 
-/** Steps with which servers normalise a path, in different orders and sometimes repeatedly. */
+/** Steps that servers take to normalise a path. Servers differ in the order, and may repeat steps. */
 const STEPS: readonly ((path: string) => string)[] = [
   decodeOnce,
-  decodeOnce, // the most frequent step
+  decodeOnce, // listed twice, because it is the most common step
   (path) => path.replaceAll('\\', '/'),
   (path) => path.replaceAll(/;[^/]*/g, ''),
   (path) => path.replaceAll(/;[^/\\]*/g, ''),
@@ -343,14 +343,14 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => new URL(path, 'http://service.test').pathname,
 ];
 
-/** Decodes like a lenient server. Other text is kept, and malformed UTF-8 becomes U+FFFD. */
+/** Decodes once, like a lenient server. Keeps other text, and turns malformed UTF-8 into U+FFFD. */
 function decodeOnce(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) =>
     Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
   );
 }
 
-/** Removes `.` and `..` (RFC 3986 §5.2.4). */
+/** Resolves `.` and `..` (RFC 3986 §5.2.4). */
 function resolveDots(path: string): string {
   const out: string[] = [];
   for (const segment of path.split('/')) {
@@ -364,7 +364,7 @@ function expectAllowed(path: string): void {
   const readings = [path.toLowerCase(), path.toUpperCase().toLowerCase(), decodeOnce(path).toLowerCase()];
   const isElsewhere = !path.startsWith(PREFIX);
   const isAuthorization = readings.some((read) => `${read}/`.startsWith(`${AUTHORIZATION}/`));
-  // A single comparison, because each call of `expect` costs more than all the readings.
+  // A single comparison, because each call to `expect` takes longer than computing all the readings.
   expect({ path, isElsewhere, isAuthorization }).toEqual({
     path,
     isElsewhere: false,

@@ -45,9 +45,9 @@ async function readPage(timeoutSeconds: number, signal = new AbortController().s
 }
 
 test.each([
-  ['before its request', 0],
-  ['while its request waits', 20],
-])('a client that disconnects %s ends the request', async (_when, after) => {
+  ['before the request starts', 0],
+  ['while the request is waiting for a connection', 20],
+])('a client that disconnects %s aborts the request', async (_when, after) => {
   const disconnect = new AbortController();
   const page = readPage(60, disconnect.signal);
   await eventLoopTurns(after);
@@ -64,7 +64,7 @@ test('a request that times out before it has a connection is never sent', async 
   expect(lines).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });
 
-test('the abort signal of a disconnected client is aborted', async () => {
+test('the abort signal for a response is already aborted if its client has disconnected', async () => {
   const signal = createDeferred<AbortSignal>();
   const server = createServer((_req, res) => {
     res.once('close', () => signal.resolve(abortSignalOf(res)));

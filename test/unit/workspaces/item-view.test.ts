@@ -63,7 +63,7 @@ test.each([
 });
 
 test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
-  'an item that is not an object is empty: %j',
+  'an item that is neither an object nor a non-empty string is shown as untitled: %j',
   (item) => {
     expect(toItemView(item)).toEqual(EMPTY);
   },
@@ -135,7 +135,7 @@ test('every other field becomes a detail with a readable label', () => {
   ]);
 });
 
-test('a detail is shown as a time if its name and value allow it', () => {
+test('a detail is shown as a time if its name and value suggest one', () => {
   const [trialEnds, seats] = toItemView({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
   expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
   expect(seats).toEqual({ label: 'Seats on', text: '12' });
@@ -150,7 +150,7 @@ test.each([
   ['https://service.example/a b', false],
   ['https://[', false],
   ['//service.example', false],
-])('only an https URL becomes a link: %s', (thumbnailUrl, isLink) => {
+])('only HTTPS URLs become links: %s', (thumbnailUrl, isLink) => {
   expect('href' in (toItemView({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
 });
 
@@ -163,7 +163,7 @@ test('long texts are truncated, but never within a character', () => {
   expect(toItemView({ name: `x${smiles}` }).name).toBe(`x${'😀'.repeat(249)}…`);
 });
 
-test('the items of a page share a limit of a million characters', () => {
+test('the items on a page share a limit of a million characters', () => {
   const item = {
     name: 'n'.repeat(500),
     description: 'd'.repeat(2_000),
@@ -184,7 +184,7 @@ test('the items of a page share a limit of a million characters', () => {
   expect(short[999]?.detailsLeft).toBe(0);
 });
 
-test('an item formats and shows its first forty details, and shows how many more there are', () => {
+test('only the first forty details of an item are formatted and shown, followed by the number of hidden details', () => {
   let formatted = 0;
   const value = {
     toJSON() {

@@ -32,7 +32,7 @@ test.each([
   expect(sizesOf({ ...ONLY_PAGE, ...more }).length > 0).toBe(offered);
 });
 
-test('a page shows the numbers of its items', () => {
+test('a page shows the range of its items', () => {
   expect(viewOf({ ...LISTED, items: workspaces(30) }).place).toBe('Workspaces 31–60 · Page 2');
   expect(viewOf({ ...ONLY_PAGE, items: [1] }).place).toBe('Workspace 1');
   expect(viewOf({ ...LISTED, items: [] }).place).toBe('Page 2');
@@ -42,7 +42,7 @@ test.each([
   ['rooms', 'Find a room', 'Room 1'],
   ['entries', 'Find an entry', 'Entry 1'],
   ['media', 'Find a media', 'Media 1'],
-])('a list of %s uses the singular of its kind of item', (kind, label, place) => {
+])('labels on a list of %s use the singular for a single item', (kind, label, place) => {
   const { find, ...view } = viewOf({ ...ONLY_PAGE, items: [1] }, 25, kind);
   expect([find.label, view.place]).toEqual([label, place]);
 });
@@ -53,17 +53,17 @@ test('a page with more than a thousand items shows the first thousand and a noti
   expect(notice?.text).toBe('The service sent 5,000 workspaces at once. The first 1,000 are shown.');
 });
 
-/** Returns the view of a page of workspaces. */
+/** Returns the view for a page of workspaces. */
 function workspacesPage(items: readonly unknown[], more: Partial<ListedPage> = {}) {
   return toWorkspacesView({ ...ONLY_PAGE, limit: 25, items, ...more }, more.page ?? 1, 25);
 }
 
-test('the title has the page number on every page except the first', () => {
+test('the title contains the page number on every page except the first', () => {
   expect(workspacesPage([]).title).toBe('Workspaces');
   expect(workspacesPage([], { page: 3 }).title).toBe('Workspaces, page 3');
 });
 
-test('the link to a workspace encodes its id and remembers the page', () => {
+test('the link to a workspace contains its encoded id and the current page', () => {
   expect(workspacesPage([{ id: 'w1' }]).list.rows[0]?.href).toBe('/workspaces/w1');
   expect(workspacesPage([{ id: 'ä&"<b' }]).list.rows[0]?.href).toBe('/workspaces/%C3%A4%26%22%3Cb');
   expect(workspacesPage([{ id: 'w1' }], { page: 3, limit: 10 }).list.rows[0]?.href).toBe(

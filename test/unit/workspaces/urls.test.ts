@@ -28,7 +28,7 @@ test.each([
   ['https://other.example/?page=2', '/workspaces', 'Workspaces'],
   ['limit=10&page=2&next=//other.example', '/workspaces?limit=10&page=2', 'Workspaces, page 2'],
   ['limit=1000&page=-1&__proto__=x', '/workspaces?limit=100&page=1', 'Workspaces'],
-])('a link back is built from the parsed parameters of %j', (back, href, label) => {
+])('a link back is built from the parsed parameters in %j', (back, href, label) => {
   expect(parseBackLink({ back }, 25)).toEqual({ href, label });
 });
 
@@ -40,7 +40,7 @@ test('the back query for the first page with the default size is empty', () => {
   expect(toBackQuery({ words: 'a b', from: 4, origin }, 25)).toBe('find=a%20b&from=4');
 });
 
-test('a search is limited to two hundred code units, and is never cut within a character', () => {
+test('a search term is limited to two hundred code units and never cut within a character', () => {
   expect(parseSearch({ find: '  two words ' }, 25)).toMatchObject({ words: 'two words', from: 1 });
   expect(parseSearch({ find: ['a', 'b'] }, 25)).toBeNull();
   expect(parseSearch({ find: ' ' }, 25)).toBeNull();

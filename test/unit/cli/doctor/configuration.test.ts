@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { checkConfiguration, readSettings } from '../../../../src/cli/doctor/configuration.ts';
 import { validEnv } from '../../../support/doctor/doctor.ts';
 
-/** Returns the findings about a valid environment with changes. */
+/** Returns the findings for a valid environment with these changes. */
 function check(changes: Record<string, string>, ignoresDotEnv = false) {
   return checkConfiguration(readSettings({ ...validEnv, ...changes }), ignoresDotEnv);
 }
@@ -15,7 +15,7 @@ function finding(id: string, changes: Record<string, string>) {
   return check(changes).find((each) => each.id === id);
 }
 
-test('each variable with a problem is a separate finding, and the checks that need it are skipped', () => {
+test('each invalid variable is a separate finding, and the checks that need it are skipped', () => {
   const findings = check({
     PORT: 'http',
     SESSION_KEYS: 'short',
@@ -38,7 +38,7 @@ test('valid variables result in a single finding', () => {
   expect(finding('variables', {})?.status).toBe('ok');
 });
 
-test('the remedy for a missing variable mentions the .env file that production does not read', () => {
+test('the remedy for a missing variable mentions that production does not read .env', () => {
   const remedies = check({ CLIENT_ID: '', PORT: 'http' }, true).map(({ id, remedy }) => [id, remedy]);
   expect(Object.fromEntries(remedies)).toMatchObject({
     'variable:CLIENT_ID': expect.stringContaining('does not read the .env'),

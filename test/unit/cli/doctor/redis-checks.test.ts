@@ -6,7 +6,7 @@ function toMaster(info: Record<string, string>, kind: 'single' | 'cluster' = 'si
   return { kind, info: new Map(Object.entries(info)) };
 }
 
-test('a check that needs INFO is skipped without it, and names the missing right', () => {
+test('a check that needs INFO is skipped without it and names the missing permission', () => {
   for (const check of [checkRole, checkEviction, checkPersistence]) {
     const result = check({ kind: 'single', info: null });
     expect(result).toMatchObject({ status: 'skipped', remedy: expect.stringContaining('+info') });
@@ -17,7 +17,7 @@ test.each([
   [{ maxmemory_policy: 'noeviction', maxmemory: '1000' }, 'ok'],
   [{ maxmemory_policy: 'allkeys-lru', maxmemory: '0' }, 'warning'],
   [{ maxmemory_policy: 'volatile-ttl', maxmemory: '1000' }, 'problem'],
-])('the result of the eviction check for a Redis with %j is %s', (info, status) => {
+])('the result of the eviction check for Redis with %j is %s', (info, status) => {
   expect(checkEviction(toMaster(info)).status).toBe(status);
 });
 

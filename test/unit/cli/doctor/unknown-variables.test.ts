@@ -26,13 +26,13 @@ const FOREIGN = `
   HTTP_PROXY HTTPS_PROXY NO_PROXY CLOAKROOM_1 LOCAL_SERVICE_PORT LOCAL_SERVICE_SCOPES APP_PATH SERVICE_NAME PUBLIC_KEY SESSION_ID
   CLIENT_NAME DATABASE_URL MAX_MEMORY`;
 
-test('common variables of other programs cause no warning', () => {
+test('common variables for other programs do not cause a warning', () => {
   const names = FOREIGN.trim().split(/\s+/);
   const env = { ...validEnv, ...Object.fromEntries(names.map((name) => [name, 'a value'])) };
   expect(checkUnknownVariables(env)).toMatchObject({ status: 'ok' });
 });
 
-test('a platform variable with the same value under a second name causes no warning', () => {
+test('a misspelled name does not cause a warning if the correct variable has the same value', () => {
   const env = { ...validEnv, REDIS_URI: validEnv.REDIS_URL };
   expect(checkUnknownVariables(env)).toMatchObject({ status: 'ok' });
 });

@@ -11,7 +11,7 @@ const sessionWith = (accessToken: string): Session => {
   return { id: 'an-id', encrypted: accessToken, record: { grant, createdAt: 0 } };
 };
 
-test('a completed write does not affect the pending write of a later refresh', async () => {
+test('a completed write does not affect the pending write from a later refresh', async () => {
   let stored = sessionWith('first');
   let isDown = true;
   const replace: SessionStore['replace'] = async (before, record) => {

@@ -9,7 +9,7 @@ import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, scaled } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
 
-// With a real service, these tests would need hours or a million items. Here `readPage` replaces it and resolves at once.
+// With a real service, these tests would need hours or a million items. Here, `readPage` replaces it and resolves immediately.
 
 const session = {} as Session; // not used by `readPage`
 
@@ -37,7 +37,7 @@ function toPage(value: string, next?: string) {
 
 const busy = (seconds: number) => toStatusError(429, { 'retry-after': String(seconds) }, 0);
 
-/** Returns a list of three pages. The second page first fails with each of these errors. */
+/** Returns a list of three pages. The second page fails with each of these errors in turn before it succeeds. */
 function failing(...failures: AppError[]): ReadPage {
   return (cursor) => {
     const failure = cursor === 'b' ? failures.shift() : undefined;
@@ -48,7 +48,7 @@ function failing(...failures: AppError[]): ReadPage {
   };
 }
 
-test('an export pauses for the Retry-After of an error from the service, the token endpoint or Redis', async () => {
+test('an export pauses for the Retry-After time of an error from the service, the token endpoint or Redis', async () => {
   const { items, pauses, failure } = await readAll(
     failing(busy(30), new TokenEndpointError(null), busy(5), new StoreUnavailableError(null)),
   );
@@ -122,7 +122,7 @@ test.each([
   expect(digestOf(...one.split(' '))).not.toBe(digestOf(...other.split(' ')));
 });
 
-/** The response of the service to one request, which is a number of items or a failure. */
+/** The service's response to one request: a number of items, or a failure. */
 const RESPONSE = fc.oneof(
   { weight: 6, arbitrary: fc.nat(5) },
   { weight: 2, arbitrary: fc.constant('expired' as const) },
@@ -159,7 +159,7 @@ function createService(items: readonly string[], script: readonly (number | stri
   };
 }
 
-test('an export never repeats, skips or moves an item, and only a complete export ends without an error', async () => {
+test('an export never repeats, skips or reorders items, and only a complete export ends without an error', async () => {
   const ends = { complete: 0, cut: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -175,5 +175,5 @@ test('an export never repeats, skips or moves an item, and only a complete expor
     ),
     { numRuns: scaled(500) },
   );
-  expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // the scripts cause both outcomes
+  expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // both outcomes occur
 });

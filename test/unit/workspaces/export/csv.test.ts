@@ -14,8 +14,8 @@ function write(...pages: readonly (readonly string[])[]): string {
 }
 
 /**
- * Returns the rows that three independent parsers read, which must agree. No parser gets the line ending as an option, because
- * many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
+ * Parses text with three independent parsers, which must agree, and returns the rows. The parsers detect the line ending,
+ * because many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
@@ -39,7 +39,7 @@ test.each([
     'id,name,title,locked,other\r\n1,,T,true,\r\n,N,,,2\r\n',
   ],
   [
-    'no columns for fields of later pages, and empty cells for missing fields',
+    'no columns for fields that first occur on later pages, and empty cells for missing fields',
     [['{"id":1,"a":2}'], ['{"b":3,"a":4}']],
     'id,a\r\n1,2\r\n,4\r\n',
   ],
@@ -53,7 +53,7 @@ test.each([
   expect(write(...pages)).toBe(text);
 });
 
-test('a value other than a string is the JSON text that the service sent', () => {
+test('a value that is not a string is exported as the JSON text from the service', () => {
   const item = '{"id":9007199254740993,"a":1.50,"b":null,"c":[1, 2],"d":{"x":"y"},"e":false,"f":"\\u0041"}';
   const row = ['9007199254740993', '1.50', 'null', '[1, 2]', '{"x":"y"}', 'false', 'A'];
   expect(read(write([item]))[1]).toEqual(row);
@@ -80,17 +80,20 @@ test('a column of empty cells has a row for each item', () => {
   expect(read(write(toJson([{ a: '' }, { a: '' }, {}])))).toEqual([['a'], [''], [''], ['']]);
 });
 
-test('the columns of a large page contain the fields of all its items', () => {
+test('a large page has a column for each field in any of its items', () => {
   const items = [...Array.from({ length: 150 }, (_, id) => ({ id })), { last: 1 }];
   const rows = read(write(toJson(items)));
   expect(rows).toHaveLength(152);
   expect(rows.at(-1)).toEqual(['', '1']);
 });
 
-test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is not a row and fails the export', (item) => {
-  expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
-  expect(() => write(['{"id":1}'], [item])).toThrow('This list can’t be exported as CSV');
-});
+test.each(['"text"', '1', 'null', '[{"id":1}]'])(
+  'the item %s cannot become a row and fails the export',
+  (item) => {
+    expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
+    expect(() => write(['{"id":1}'], [item])).toThrow('This list can’t be exported as CSV');
+  },
+);
 
 test('an export with more columns than a spreadsheet allows fails', () => {
   const wide = (count: number) =>
@@ -119,7 +122,7 @@ function toCellText(value: unknown): string {
   return neutraliseFormulas(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-test('three parsers read the values that were written', () => {
+test('three parsers read back the values that were written', () => {
   fc.assert(
     fc.property(fc.array(ITEM, { minLength: 1, maxLength: 5 }), (items) => {
       const names = new Set(items.flatMap((item) => [...item.keys()]));
@@ -150,7 +153,7 @@ test.each([
   ['a; =1;@b', "a; '=1;'@b"],
   ['a\n=1', "a\n'=1"],
   ['a\r\n-1', "a\r\n'-1"],
-  // With another separator, a parser treats the quote as the start of a cell.
+  // A parser with another separator treats the quote as the start of a cell.
   ['x;"=1+1;y', 'x;"\'=1+1;y'],
   ['x\n"=1+2;y', 'x\n"\'=1+2;y'],
   ['x\t"=1+3\ty', 'x\t"\'=1+3\ty'],
@@ -183,7 +186,7 @@ const HOSTILE = fc
   .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
   .map((letters) => letters.join(''));
 
-test('no cell starts a formula for any parser, and only apostrophes are added', () => {
+test('cells never start a formula in any parser, and only apostrophes are added', () => {
   fc.assert(
     fc.property(HOSTILE, (text) => {
       const harmless = neutraliseFormulas(text);

@@ -15,7 +15,7 @@ const LETTER = fc.oneof(
 );
 const STRING = fc.array(LETTER, { maxLength: 6 }).map((letters) => `"${letters.join('')}"`);
 
-/** JSON text in any style, with white space around each part. */
+/** JSON text in any format, with whitespace around each part. */
 const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
   const padded = (text: fc.Arbitrary<string>) =>
     fc.tuple(BLANKS, text, BLANKS).map((parts) => parts.join(''));
@@ -38,7 +38,7 @@ test('elementsOf returns each element of an array unchanged', () => {
   );
 });
 
-test('membersOf returns each member of an object unchanged, and the last member with a repeated name', () => {
+test('membersOf returns each member of an object unchanged, and the last of several members with the same name', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(STRING, VALUE, BLANKS), { maxLength: 6 }), (members) => {
       const object = `{${members.map(([name, value, blank]) => `${blank}${name}${blank}:${blank}${value}${blank}`).join(',')}}`;
@@ -49,13 +49,13 @@ test('membersOf returns each member of an object unchanged, and the last member 
   );
 });
 
-test('toOneLine keeps the value and removes only white space outside strings', () => {
+test('toOneLine keeps the value and removes only whitespace outside strings', () => {
   fc.assert(
     fc.property(VALUE, (value) => {
       const line = toOneLine(value);
       expect(line).not.toMatch(/[\n\r]/);
       expect(JSON.parse(line)).toEqual(JSON.parse(value));
-      // With the white space in strings removed as well, both texts are equal, so nothing else was changed.
+      // Without any whitespace, both texts are equal, so nothing else was changed.
       expect(line.replaceAll(/[ \t]/g, '')).toBe(value.replaceAll(/[ \t\n\r]/g, ''));
       expect(line === value || /[\n\r]/.test(value)).toBe(true);
     }),
