@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { HOME } from './oauth/login.ts';
-import { requireSession, requiredSession, redirectEndedSession } from './oauth/require-session.ts';
+import { requireSession, currentSessionOrThrow, redirectEndedSession } from './oauth/require-session.ts';
 import { createAuthRouter } from './oauth/routes.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/handler.ts';
@@ -72,7 +72,8 @@ export function createApp(
   // Signed in
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
   /** When the session of a request ends. A page compares it, to notice that another session has replaced its own. */
-  const sessionEnd = (req: Request) => sessionEndsAt(requiredSession(req).record, config.sessionMaxSeconds);
+  const sessionEnd = (req: Request) =>
+    sessionEndsAt(currentSessionOrThrow(req).record, config.sessionMaxSeconds);
   app.use(
     createConsoleRouter({
       signedIn,
@@ -82,7 +83,7 @@ export function createApp(
       cookieName: cookie.name,
     }),
   );
-  const lists = { signedIn, currentSession: requiredSession, kinds: config.workspaceItems };
+  const lists = { signedIn, currentSession: currentSessionOrThrow, kinds: config.workspaceItems };
   app.use(createExportsRouter({ ...lists, log, now, readAllItems: workspaces.readAllItems }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionEnd, render, pageSize: config.pageSize }));
 

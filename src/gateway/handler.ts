@@ -6,7 +6,7 @@ import { abortResponse, sendProblem } from '../http/problem.ts';
 import { toStrictTransport } from '../http/security-headers.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { ReadCookie, SessionCookie } from '../session/cookie.ts';
+import type { VerifiedCookie, SessionCookie } from '../session/cookie.ts';
 import { sessionLogId } from '../session/events.ts';
 import type { Session } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
@@ -68,7 +68,7 @@ export function createGateway(
   };
 
   /** Serves a request in the order that docs/api.md promises. */
-  const serve = async (request: ApiRequest, signedCookie: ReadCookie | null): Promise<void> => {
+  const serve = async (request: ApiRequest, signedCookie: VerifiedCookie | null): Promise<void> => {
     const { req, res, times } = request;
     try {
       checkHead(request, config);

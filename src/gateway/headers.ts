@@ -131,7 +131,7 @@ export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
 }
 
 /** Whether a response has a transfer coding besides `chunked` (RFC 9112 §6.1). The gateway can't remove it. */
-export function hasOtherCoding(raw: RawHeaders): boolean {
+export function hasUnsupportedCoding(raw: RawHeaders): boolean {
   return raw.some(
     (name, index) =>
       index % 2 === 0 &&
@@ -141,7 +141,7 @@ export function hasOtherCoding(raw: RawHeaders): boolean {
 }
 
 /** Removes `Content-Length`, which a 204 must not have (RFC 9110 §8.6). */
-export function withoutLength(raw: RawHeaders): RawHeaders {
+export function withoutContentLength(raw: RawHeaders): RawHeaders {
   return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));
 }
 

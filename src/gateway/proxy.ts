@@ -7,10 +7,10 @@ import type { Session } from '../session/record.ts';
 import { toServiceErrorCode, type ConnectionPool, type PooledHandler } from '../upstream/connection-pool.ts';
 import { RequestAbortedError, type ApiRequest } from './api-request.ts';
 import {
-  hasOtherCoding,
+  hasUnsupportedCoding,
   toResponseHeaders,
   toUpstreamHeaders,
-  withoutLength,
+  withoutContentLength,
   type RawHeaders,
 } from './headers.ts';
 
@@ -178,11 +178,11 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
       this.#fail(this.#heldEnd); // a partial 401 must not look complete
       return;
     }
-    if (hasOtherCoding(this.#headers)) {
+    if (hasUnsupportedCoding(this.#headers)) {
       this.#abortFor(new AppError('service_unreachable'));
       return;
     }
-    const headers = this.#status === 204 ? withoutLength(this.#headers) : this.#headers;
+    const headers = this.#status === 204 ? withoutContentLength(this.#headers) : this.#headers;
     const own = {
       requestId,
       serverTiming: times.toHeader(),

@@ -12,7 +12,7 @@ interface Link {
 }
 
 /** The navigation around an error page. It matches that of the page that it replaces. */
-interface PageFrame {
+interface ErrorPageFrame {
   /** The part of the site that the navigation marks. */
   readonly section: string;
   /** Leads to the page before. */
@@ -22,7 +22,7 @@ interface PageFrame {
 }
 
 /** Sets the frame of an error page. A route calls this before anything can fail. */
-export function setFrame(res: Response, frame: PageFrame): void {
+export function setErrorPageFrame(res: Response, frame: ErrorPageFrame): void {
   res.locals['frame'] = frame;
 }
 
@@ -69,7 +69,7 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const frame = res.locals['frame'] as PageFrame | undefined;
+    const frame = res.locals['frame'] as ErrorPageFrame | undefined;
     const links = toLinks(error, req, res, signedIn ? WORKSPACES : START);
     return render('error', {
       ...frame,

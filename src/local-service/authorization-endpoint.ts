@@ -7,7 +7,7 @@ import {
 } from './authorization-request.ts';
 import {
   findAccount,
-  isFormTokenOf,
+  isValidFormToken,
   toFormToken,
   type Account,
   type BrowserSignIn,
@@ -63,7 +63,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
     const form = formFields(req.body) ?? new URLSearchParams();
     const formToken = form.get('form_token') ?? '';
     const step = hasRepeatedName(form) ? '' : (form.get('step') ?? '');
-    if (!isFormTokenOf(formToken, browser.secret, rawQuery(req))) {
+    if (!isValidFormToken(formToken, browser.secret, rawQuery(req))) {
       // Another tab of this browser has signed in since. Go on to the consent page.
       if (step === 'sign-in' && browser.account !== undefined) redirect(res, address);
       else res.status(403).send(parts.pages.staleForm(address));

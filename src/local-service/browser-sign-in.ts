@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import { isSameSecret, newSecret, secretKey } from './secrets.ts';
 
 /** A user who can sign in here. */
@@ -47,7 +47,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
   const attributes = { path, httpOnly: true, sameSite: 'lax' } as const;
 
   const forget = async ({ secret, account }: Browser) => {
-    if (secret !== undefined && account !== undefined) await fromStore(redis.del(key(secret)));
+    if (secret !== undefined && account !== undefined) await storeReply(redis.del(key(secret)));
   };
 
   return {
@@ -61,7 +61,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
     async recognise(req: Request): Promise<Browser> {
       const secret = parseCookie(req.get('cookie') ?? '')[COOKIE];
       if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return {};
-      const userId = await fromStore(redis.getex(key(secret), 'EX', IDLE_SECONDS));
+      const userId = await storeReply(redis.getex(key(secret), 'EX', IDLE_SECONDS));
       const account = ACCOUNTS.find(({ id }) => id === userId);
       return { secret, ...(account !== undefined && { account }) };
     },
@@ -69,7 +69,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
     async signIn(res: Response, before: Browser, account: Account): Promise<void> {
       await forget(before);
       const secret = newSecret();
-      await fromStore(redis.set(key(secret), account.id, 'EX', IDLE_SECONDS));
+      await storeReply(redis.set(key(secret), account.id, 'EX', IDLE_SECONDS));
       res.cookie(COOKIE, secret, attributes);
     },
     async signOut(res: Response, browser: Browser): Promise<void> {
@@ -88,6 +88,6 @@ export function toFormToken(browserSecret: string, query: string): string {
 }
 
 /** Whether the form was shown to this browser for this very request. */
-export function isFormTokenOf(token: string, browserSecret: string | undefined, query: string): boolean {
+export function isValidFormToken(token: string, browserSecret: string | undefined, query: string): boolean {
   return browserSecret !== undefined && isSameSecret(token, toFormToken(browserSecret, query));
 }

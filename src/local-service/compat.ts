@@ -2,7 +2,7 @@ import OAuth2Server from '@node-oauth/oauth2-server';
 import express, { Router, type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 import { AUTHORIZATION_PATH } from './authorization-endpoint.ts';
 import { TOKEN_FIELDS, type RegisteredClient } from './oauth-model.ts';
-import { LARGEST_BODY, formFields, readForm } from './request-parameters.ts';
+import { MAX_BODY_SIZE, formFields, readForm } from './request-parameters.ts';
 import { isSameSecret } from './secrets.ts';
 import { TOKEN_PATH } from './token-endpoint.ts';
 
@@ -27,7 +27,7 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.use(rewritePath());
-  const readJson = express.json({ limit: LARGEST_BODY });
+  const readJson = express.json({ limit: MAX_BODY_SIZE });
   router.post(TOKEN_PATH, readForm(), readJson, rewriteTokenRequest(registered));
   router.use(errors);
   return router;

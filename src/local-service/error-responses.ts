@@ -4,7 +4,7 @@ import { requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { StoreUnavailableError } from '../redis/client.ts';
 import type { Pages } from './pages.ts';
-import { LARGEST_BODY } from './request-parameters.ts';
+import { MAX_BODY_SIZE } from './request-parameters.ts';
 
 /** An error in the terms of the service's interface. */
 export class ServiceError extends Error {
@@ -104,7 +104,7 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   if (status === 413) {
-    const title = `The body is larger than ${LARGEST_BODY}`;
+    const title = `The body is larger than ${MAX_BODY_SIZE}`;
     return new ServiceError(413, 'REQUEST_TOO_LARGE', title);
   }
   if (status >= 400 && status < 500)

@@ -1,4 +1,4 @@
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { LocalServiceConfig } from './config.ts';
 import { newSecret, secretKey, storeKey } from './secrets.ts';
 
@@ -72,16 +72,16 @@ function createGrants(redis: RedisClient) {
     /** Records a user's consent and resolves to the grant's id. The grant is short-lived until `keep` is called. */
     async create(grant: Grant): Promise<string> {
       const id = newSecret();
-      await fromStore(redis.set(key(id), JSON.stringify(grant), 'EX', REMEMBER_SECONDS));
+      await storeReply(redis.set(key(id), JSON.stringify(grant), 'EX', REMEMBER_SECONDS));
       return id;
     },
     find: async (id: string) => readJson<Grant>(redis, key(id)),
     /** Restarts the grant's idle time. Never revives a revoked grant. */
     async keep(id: string): Promise<void> {
-      await fromStore(redis.expire(key(id), REFRESH_IDLE_SECONDS));
+      await storeReply(redis.expire(key(id), REFRESH_IDLE_SECONDS));
     },
     async revoke(id: string): Promise<void> {
-      await fromStore(redis.del(key(id)));
+      await storeReply(redis.del(key(id)));
     },
   };
 }
@@ -96,17 +96,17 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
       const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };
       // The record outlives the code, because a replay within the day must still find the grant that it revokes.
       const seconds = codeSeconds + REMEMBER_SECONDS;
-      await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
+      await storeReply(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
     /** Resolves to undefined for a code that was never issued or is forgotten. Does not use the code up. */
     find: async (code: string) => readJson<CodeRecord>(redis, key(code)),
-    isUsed: async (code: string) => (await fromStore(redis.exists(usedKey(code)))) === 1,
+    isUsed: async (code: string) => (await storeReply(redis.exists(usedKey(code)))) === 1,
     /** Uses the code up. Resolves to true for exactly one caller, over any number of processes. */
     async use(code: string): Promise<boolean> {
       // This key outlives the record, so that a used code never looks unused.
       const seconds = codeSeconds + 2 * REMEMBER_SECONDS;
-      return (await fromStore(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
+      return (await storeReply(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
     },
   };
 }
@@ -124,7 +124,7 @@ function createAccessTokens(
       const secret = newSecret();
       const record: AccessTokenRecord = { grantId, expiresAt: now() + accessTokenSeconds * 1_000 };
       const seconds = accessTokenSeconds + REMEMBER_SECONDS;
-      await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
+      await storeReply(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
     /** Checks a token against its grant and the clock. A token that is both revoked and expired counts as revoked. */
@@ -142,7 +142,7 @@ function createAccessTokens(
       const record = await find(token);
       if (record === undefined) return;
       const revoked = JSON.stringify({ ...record, isRevoked: true } satisfies AccessTokenRecord);
-      await fromStore(redis.set(key(token), revoked, 'KEEPTTL', 'XX'));
+      await storeReply(redis.set(key(token), revoked, 'KEEPTTL', 'XX'));
     },
   };
 }
@@ -156,7 +156,7 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
   return {
     async issue(grantId: string): Promise<string> {
       const secret = newSecret();
-      await fromStore(redis.set(key(secret), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS));
+      await storeReply(redis.set(key(secret), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS));
       return secret;
     },
     /** Resolves to the id of the token's grant; undefined for a token that is unknown, revoked or expired. */
@@ -166,14 +166,14 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
     },
     /** Restarts the token's idle time. Never revives a revoked token. */
     async keep(token: string, grantId: string): Promise<void> {
-      await fromStore(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
+      await storeReply(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
     },
     /** Revokes the token. Resolves to true for exactly one caller, over any number of processes. */
-    revoke: async (token: string) => (await fromStore(redis.del(key(token)))) === 1,
+    revoke: async (token: string) => (await storeReply(redis.del(key(token)))) === 1,
   };
 }
 
 async function readJson<T>(redis: RedisClient, key: string): Promise<T | undefined> {
-  const text = await fromStore(redis.get(key));
+  const text = await storeReply(redis.get(key));
   return text === null ? undefined : (JSON.parse(text) as T);
 }

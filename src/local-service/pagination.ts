@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import { ServiceError } from './error-responses.ts';
 import { storeKey } from './secrets.ts';
 
@@ -40,11 +40,11 @@ interface Cursor {
   readonly expiresAt: number;
 }
 
-const LARGEST_LIMIT = 100;
+const MAX_LIMIT = 100;
 const CURSOR_SECONDS = 3_600;
 /** The key that encrypts cursors is replaced after 30 days in which no client has paged through a list. */
 const KEY_IDLE_SECONDS = 30 * 86_400;
-const LONGEST_CURSOR = 1_024;
+const MAX_CURSOR_LENGTH = 1_024;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -95,18 +95,18 @@ function invalidPagination(message: string): ServiceError {
 function readLimit(query: URLSearchParams): number | null {
   const [text, ...more] = query.getAll('limit');
   if (text === undefined) return null;
-  if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > LARGEST_LIMIT)
-    throw new ServiceError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${LARGEST_LIMIT}`);
+  if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > MAX_LIMIT)
+    throw new ServiceError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
   return Number(text);
 }
 
 /** Reads the encryption key from Redis, so that a cursor works after a restart and in any process. */
 async function cursorKey(redis: RedisClient): Promise<Buffer> {
   const name = storeKey('next-token-key', 'current');
-  const known = await fromStore(redis.getex(name, 'EX', KEY_IDLE_SECONDS));
+  const known = await storeReply(redis.getex(name, 'EX', KEY_IDLE_SECONDS));
   if (known !== null) return Buffer.from(known, 'base64url');
   const fresh = randomBytes(32).toString('base64url');
-  const written = await fromStore(redis.set(name, fresh, 'EX', KEY_IDLE_SECONDS, 'NX'));
+  const written = await storeReply(redis.set(name, fresh, 'EX', KEY_IDLE_SECONDS, 'NX'));
   // If another process was first, its key counts.
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
@@ -120,7 +120,7 @@ function encrypt(text: string, key: Buffer): string {
 }
 
 function decrypt(cursor: string, key: Buffer): string | undefined {
-  if (cursor.length > LONGEST_CURSOR || !/^[A-Za-z0-9_-]+$/.test(cursor)) return undefined;
+  if (cursor.length > MAX_CURSOR_LENGTH || !/^[A-Za-z0-9_-]+$/.test(cursor)) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');
   // The decoder ignores unused bits at the end. Accept only the spelling that was issued.
   if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return undefined;

@@ -3,14 +3,14 @@ import express, { type Request, type RequestHandler } from 'express';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** The largest body of a request, as body-parser writes it. */
-export const LARGEST_BODY = '16kb';
+export const MAX_BODY_SIZE = '16kb';
 
 /**
  * Reads a form's body as text, for `formFields`. Leaves a body of another type unread. A body over 16 KiB or in an unknown
  * encoding goes to the error handler.
  */
 export function readForm(): RequestHandler {
-  return express.text({ type: FORM_TYPE, limit: LARGEST_BODY });
+  return express.text({ type: FORM_TYPE, limit: MAX_BODY_SIZE });
 }
 
 /** The fields of a body that `readForm` has read; undefined if the request had no form. */

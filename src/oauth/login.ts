@@ -24,8 +24,8 @@ export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDep
     const url = await oauth.authorizationUrl(state, verifier);
     const previousSession = cookie.read(req.headers.cookie)?.id;
     const client = previousSession === undefined ? 'withoutCookie' : 'withCookie';
-    const longest = MAX_RETURN_PATH[hasManySignIns(req) ? 'manySignIns' : client];
-    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, longest);
+    const maxLength = MAX_RETURN_PATH[hasManySignIns(req) ? 'manySignIns' : client];
+    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, maxLength);
     const transaction = { verifier, returnTo, ...(previousSession !== undefined && { previousSession }) };
     res.append('Set-Cookie', await signIns.start(state, transaction, req.headers.cookie));
     metrics?.oauth.signIn('started');
@@ -35,14 +35,14 @@ export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDep
 
 /**
  * Returns the path on this site that a `return_to` names, with query and fragment. Returns HOME where it is missing, malformed,
- * longer than `longest`, leads off the site or back into sign-in. The result is safe in a `Location` header.
+ * longer than `maxLength`, leads off the site or back into sign-in. The result is safe in a `Location` header.
  */
 export function toReturnPath(
   value: unknown,
   publicOrigin: string,
-  longest: number = MAX_RETURN_PATH.withCookie,
+  maxLength: number = MAX_RETURN_PATH.withCookie,
 ): string {
-  if (typeof value !== 'string' || value.length > longest || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
+  if (typeof value !== 'string' || value.length > maxLength || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
     return HOME;
   if (!URL.canParse(value, publicOrigin)) return HOME;
   const url = new URL(value, publicOrigin);
@@ -50,5 +50,5 @@ export function toReturnPath(
   if (url.origin !== publicOrigin || url.pathname.startsWith('//')) return HOME;
   if (/^\/auth(?:\/|$)/i.test(url.pathname)) return HOME;
   const path = url.pathname + url.search + url.hash;
-  return path.length > longest ? HOME : path; // percent-encoding may have made it longer
+  return path.length > maxLength ? HOME : path; // percent-encoding may have made it longer
 }

@@ -11,7 +11,7 @@ export const requireSession: RequestHandler = (req, res, next) => {
 };
 
 /** The session of a request that requireSession has let through. */
-export function requiredSession(req: Request): Session {
+export function currentSessionOrThrow(req: Request): Session {
   const session = currentSession(req);
   if (session === null) throw new SessionEndedError();
   return session;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { parse, serialize } from 'cookie';
 import { z } from 'zod';
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 
 /** How long a user may take at the service's pages, in seconds. */
@@ -53,7 +53,7 @@ export function createSignInTransactions(deps: {
       const key = keyOf(state);
       const text = JSON.stringify({ ...transaction, browser: hash(browser) });
       const encrypted = encryption.encrypt(text, state, key);
-      await fromStore(redis.set(key, encrypted, 'EX', TRANSACTION_SECONDS));
+      await storeReply(redis.set(key, encrypted, 'EX', TRANSACTION_SECONDS));
       // Lax even where the session cookie is strict, because the service redirects back from another site.
       const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
       return serialize(name, browser, { ...attributes, maxAge: TRANSACTION_SECONDS });
@@ -64,7 +64,7 @@ export function createSignInTransactions(deps: {
       const browsers = browserCookies(cookieHeader).map(([, value]) => hash(value));
       if (browsers.length === 0) return null;
       const key = keyOf(state);
-      const encrypted = await fromStore(redis.getdel(key));
+      const encrypted = await storeReply(redis.getdel(key));
       const decrypted = encrypted === null ? null : encryption.decrypt(encrypted, state, key);
       if (decrypted === null) return null;
       const { data: transaction } = transactionSchema.safeParse(JSON.parse(decrypted.text));

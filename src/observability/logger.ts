@@ -81,7 +81,7 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return {
     type: error.name,
-    message: toLoggedMessage(error),
+    message: toLoggableMessage(error),
     ...(code !== undefined && { code }),
     ...(error.stack !== undefined && depth === 0 && { stack: framesOf(error) }),
     ...(error.cause !== undefined && depth < 3 && { cause: toLoggedError(error.cause, depth + 1) }),
@@ -92,7 +92,7 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
  * Returns a message without secrets. Parsers quote their input. Redis quotes the refused command, such as `AUTH` with its
  * password. A Redis error keeps only its first word, such as `WRONGPASS`.
  */
-export function toLoggedMessage(error: Error): string {
+export function toLoggableMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
   if (error.name === 'ReplyError')
     return `Redis replied ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;

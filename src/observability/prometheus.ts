@@ -38,7 +38,7 @@ function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
 }
 
 /** Adds a source to a gauge. */
-export type Watch = (read: () => Promise<number>) => void;
+export type AddGaugeSource = (read: () => Promise<number>) => void;
 
 /**
  * Registers a gauge that reads its sources at each scrape. `combine` makes one value of them, because a process may hold
@@ -51,9 +51,9 @@ export function createGauge(
     readonly help: string;
     readonly combine: (values: readonly number[]) => number;
   },
-): Watch {
+): AddGaugeSource {
   const { combine, ...named } = options;
-  const sources: Parameters<Watch>[0][] = [];
+  const sources: Parameters<AddGaugeSource>[0][] = [];
   const gauge: Gauge = new Gauge({
     ...named,
     registers: [registry],

@@ -2,7 +2,7 @@ import { once, type EventEmitter } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisTarget } from '../config/redis-url.ts';
 import { AppError, StartupError } from '../errors.ts';
-import { toLoggedMessage, type Logger } from '../observability/logger.ts';
+import { toLoggableMessage, type Logger } from '../observability/logger.ts';
 import { LOGIN, useLogin, type RedisLogin } from './login.ts';
 import { connectThroughSentinels } from './sentinel.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError, endSilentConnections } from './watchdog.ts';
@@ -50,7 +50,7 @@ export class StoreUnavailableError extends AppError {
 /**
  * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError for any failure of the command.
  */
-export function fromStore<T>(command: Promise<T>): Promise<T> {
+export function storeReply<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));
     // After a pause of this process the reply may be in the socket's buffer. Read that first.
@@ -80,7 +80,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
     if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map(connected));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const why = code ?? (cause instanceof Error ? toLoggedMessage(cause) : 'it does not respond');
+    const why = code ?? (cause instanceof Error ? toLoggableMessage(cause) : 'it does not respond');
     throw new StartupError(`Redis can't be used: ${why}. Check REDIS_URL.`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { Cluster, type Command } from 'ioredis';
-import { StoreUnavailableError, fromStore, type RedisClient } from './client.ts';
+import { StoreUnavailableError, storeReply, type RedisClient } from './client.ts';
 
 /**
  * Reads the value of a session's key and restarts its time to live; null where there is no value. Rejects with
@@ -37,13 +37,13 @@ const READ_SESSIONS = `
  * command of its own, because the keys are in different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
-  const readOne = async (key: string) => fromStore(redis.getex(key, 'EX', idleSeconds));
+  const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
   if (redis instanceof Cluster) return readOne;
 
   const readAll = async (keys: readonly string[]): Promise<readonly Value[]> => {
     const [first = ''] = keys;
     if (keys.length === 1) return [await readOne(first)];
-    return fromStore(redis.eval(READ_SESSIONS, keys.length, ...keys, idleSeconds) as Promise<Value[]>);
+    return storeReply(redis.eval(READ_SESSIONS, keys.length, ...keys, idleSeconds) as Promise<Value[]>);
   };
 
   let open: Batch | null = null;

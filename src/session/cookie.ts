@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { derive, type Reloadable } from '../config/reloadable.ts';
 
 /** A session cookie with a valid signature. */
-export interface ReadCookie {
+export interface VerifiedCookie {
   readonly id: string;
   /** Whether it is signed with the first session key. */
   readonly usesFirstKey: boolean;
@@ -30,9 +30,9 @@ export function createSessionCookie(options: {
   const name = options.https ? '__Host-Http-cloakroom' : 'cloakroom';
   const attributes = { path: '/', httpOnly: true, secure: options.https, sameSite: options.sameSite };
   const secrets = derive(options.sessionKeys, (keys) => keys.map(signingSecret));
-  const cache = derive(secrets, () => new LRUCache<string, ReadCookie>({ max: MAX_CACHED_HEADERS }));
+  const cache = derive(secrets, () => new LRUCache<string, VerifiedCookie>({ max: MAX_CACHED_HEADERS }));
 
-  const verify = (header: string): ReadCookie | null => {
+  const verify = (header: string): VerifiedCookie | null => {
     const value = parse(header)[name];
     if (value === undefined || !value.startsWith('s:')) return null;
     for (const [at, secret] of secrets.current.entries()) {
@@ -49,7 +49,7 @@ export function createSessionCookie(options: {
     /** The signing secrets, for express-session: the first signs, all verify. */
     secrets,
     /** Reads the session id from a `Cookie` header; null where it has none with a valid signature. */
-    read(header: string | undefined): ReadCookie | null {
+    read(header: string | undefined): VerifiedCookie | null {
       if (header === undefined) return null;
       const cached = cache.current.get(header);
       if (cached !== undefined) return cached;

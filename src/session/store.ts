@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { derive } from '../config/reloadable.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { ReadSession } from '../redis/session-reads.ts';
 import type { Encryption } from './encryption.ts';
 import { sessionLogFields, type SessionEvents } from './events.ts';
@@ -118,7 +118,7 @@ export function createSessionStore(options: SessionStoreOptions) {
 
   const compareAndSet = async (session: Session, value: string, seconds: number | '') => {
     const run = redis.eval(COMPARE_AND_SET, 1, keyOf(session.id), session.encrypted, value, seconds);
-    return (await fromStore(run)) === 1;
+    return (await storeReply(run)) === 1;
   };
 
   /** Replaces a session if it has not changed since it was read; otherwise resolves with null. */
@@ -132,7 +132,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   const end = async (id: string): Promise<boolean> => {
     const key = keyOf(id);
     cache.current.delete(id);
-    return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
+    return (await storeReply(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
   };
 
   return {
@@ -153,7 +153,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     /** Reads a session without restarting its idle time. `idleExpiresAt` is in ms since the epoch. */
     async peek(id: string, context?: RequestContext) {
       const key = keyOf(id);
-      const [encrypted, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
+      const [encrypted, ttlMs] = await storeReply(Promise.all([redis.get(key), redis.pttl(key)]));
       const session = toSession(id, encrypted, context);
       return session === null ? null : { session, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
@@ -161,7 +161,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     async create(id: string, record: SessionRecord): Promise<void> {
       const key = keyOf(id);
       const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
-      await fromStore(redis.set(key, encrypted, 'EX', idleSeconds, 'NX'));
+      await storeReply(redis.set(key, encrypted, 'EX', idleSeconds, 'NX'));
     },
   };
 }
@@ -179,6 +179,6 @@ export function sessionKey(prefix: string, id: string): string {
  * Returns the key of something that belongs to a session. It is in the same slot of a cluster, so that the master that serves
  * the session serves it too. A cluster computes the slot from the part in braces, or else from the whole key.
  */
-export function keyBesideSession(prefix: string, kind: string, id: string): string {
+export function sessionScopedKey(prefix: string, kind: string, id: string): string {
   return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
 }

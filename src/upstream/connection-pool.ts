@@ -3,7 +3,7 @@ import { Client, Dispatcher, buildConnector } from 'undici';
 /** How long a connection rests after a response, in ms. If no other connection is free, it takes a request earlier. */
 const REST_MS = 100;
 /** Maximum number of connections that rest at a time. Under load, every open connection costs CPU time. */
-const MOST_RESTING = 8;
+const MAX_RESTING_CONNECTIONS = 8;
 
 export interface ConnectionPoolOptions {
   readonly origin: string;
@@ -82,7 +82,9 @@ export class ConnectionPool extends Dispatcher {
     if (first !== undefined && hasRested(first))
       return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;
-    return canOpen && this.#idle.length < MOST_RESTING ? this.#openConnection() : this.#idle.shift();
+    return canOpen && this.#idle.length < MAX_RESTING_CONNECTIONS
+      ? this.#openConnection()
+      : this.#idle.shift();
   }
 
   #openConnection(): Connection {

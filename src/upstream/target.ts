@@ -43,15 +43,15 @@ export function checkTarget(target: string, apiPaths: readonly string[]): Target
 
 function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
   const decoded = untilStable(path, decodeURIComponent);
-  const loosest = decoded === null ? null : untilStable(decoded, toLoosestReading);
-  if (decoded === null || loosest === null || /\p{Cc}/u.test(loosest)) return 'malformed';
+  const plain = decoded === null ? null : untilStable(decoded, toPlainText);
+  if (decoded === null || plain === null || /\p{Cc}/u.test(plain)) return 'malformed';
 
   const names = toSegments(decoded).map((segment) => segment.split(';', 1)[0]);
-  const looseSegments = toSegments(loosest);
-  if (names.slice(1, -1).includes('') || looseSegments.some((segment) => DOT_SEGMENT.test(segment)))
+  const plainSegments = toSegments(plain);
+  if (names.slice(1, -1).includes('') || plainSegments.some((segment) => DOT_SEGMENT.test(segment)))
     return 'malformed';
 
-  return isUnder(path, apiPaths) && !mayBeAuthorization(looseSegments) ? 'forward' : 'not-allowed';
+  return isUnder(path, apiPaths) && !mayBeAuthorization(plainSegments) ? 'forward' : 'not-allowed';
 }
 
 /** Whether a path is under an allowed prefix, as it came. No reading changes a prefix, and no dot segment leads out of it. */
@@ -86,7 +86,7 @@ function untilStable(text: string, round: (text: string) => string): string | nu
  * Replaces characters by those that a server may take them for. These are compatibility forms (fullwidth, small, ligatures),
  * accents, invisible characters, slashes that NFKC keeps, and either case. Decodes an escape that this yields.
  */
-function toLoosestReading(text: string): string {
+function toPlainText(text: string): string {
   // ASCII has no look-alikes. A `%` in it came from one.
   if (/^[^%\x80-\uffff]*$/.test(text)) return text.toLowerCase();
   return (

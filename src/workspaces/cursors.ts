@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
-import { fromStore, type RedisClient } from '../redis/client.ts';
+import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
-import { keyBesideSession } from '../session/store.ts';
+import { sessionScopedKey } from '../session/store.ts';
 
 /** A list as one session reads it with one page size. The service's cursors are valid for nothing else. */
 export interface ListName {
@@ -54,11 +54,11 @@ export function createCursors(deps: {
   const { redis, encryption } = deps;
 
   const keyOf = (sessionId: string, list: string) =>
-    `${keyBesideSession(deps.prefix, 'cursors', sessionId)}:${list}`;
+    `${sessionScopedKey(deps.prefix, 'cursors', sessionId)}:${list}`;
 
   const read = async (list: ListName): Promise<readonly PageStart[]> => {
     const key = keyOf(list.sessionId, toHash(list));
-    const encrypted = await fromStore(redis.get(key));
+    const encrypted = await storeReply(redis.get(key));
     const decrypted = encrypted === null ? null : encryption.decrypt(encrypted, list.sessionId, key);
     return decrypted === null
       ? []
@@ -69,9 +69,9 @@ export function createCursors(deps: {
   const write = async (list: ListName, starts: readonly PageStart[]): Promise<unknown> => {
     const hash = toHash(list);
     const key = keyOf(list.sessionId, hash);
-    const lists = keyBesideSession(deps.prefix, 'cursor-lists', list.sessionId);
+    const lists = sessionScopedKey(deps.prefix, 'cursor-lists', list.sessionId);
     const encrypted = encryption.encrypt(JSON.stringify(starts), list.sessionId, key);
-    return fromStore(redis.eval(WRITE, 2, key, lists, deps.idleSeconds, encrypted, hash, MAX_LISTS));
+    return storeReply(redis.eval(WRITE, 2, key, lists, deps.idleSeconds, encrypted, hash, MAX_LISTS));
   };
 
   return {
@@ -93,7 +93,7 @@ export function createCursors(deps: {
         const starts = new Map([...(await read(list)), ...found].map((start) => [start.page, start]));
         const surplus = await write(list, keepNearest([...starts.values()], last.page));
         // The script may only touch the keys that it was given (Redis Cluster), so the surplus one is deleted here.
-        if (typeof surplus === 'string') await fromStore(redis.del(keyOf(list.sessionId, surplus)));
+        if (typeof surplus === 'string') await storeReply(redis.del(keyOf(list.sessionId, surplus)));
       } catch (error) {
         deps.log.warn({ err: error }, 'page cursors not stored');
       }
@@ -101,7 +101,7 @@ export function createCursors(deps: {
 
     /** Removes all starts of a list. Rejects like `nearest`. */
     async clear(list: ListName): Promise<void> {
-      await fromStore(redis.del(keyOf(list.sessionId, toHash(list))));
+      await storeReply(redis.del(keyOf(list.sessionId, toHash(list))));
     },
   };
 }

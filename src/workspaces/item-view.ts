@@ -66,9 +66,9 @@ export function toItemViews(items: readonly unknown[]): ItemView[] {
 
 /**
  * Returns the view of an item. The service promises nothing about its items. Missing fields and those of another type are left
- * out, and unknown fields become details. `most` limits name, description and details together, in UTF-16 code units.
+ * out, and unknown fields become details. `maxCharacters` limits name, description and details together, in UTF-16 code units.
  */
-export function toItemView(item: unknown, most = Infinity): ItemView {
+export function toItemView(item: unknown, maxCharacters = Infinity): ItemView {
   const fields = toFields(item);
   const { name, title, description, createdOn, updatedOn } = fields;
   const id = toId(fields['id']);
@@ -84,17 +84,17 @@ export function toItemView(item: unknown, most = Infinity): ItemView {
     ...(shownName !== undefined ? [shownName === name ? 'name' : 'title'] : []),
   ]);
   const shownDescription = isVisible(description)
-    ? shorten(description, Math.min(MAX_DESCRIPTION, most / 4))
+    ? shorten(description, Math.min(MAX_DESCRIPTION, maxCharacters / 4))
     : '';
   return {
     // A page prints the name twice.
-    name: shorten(shownName ?? id ?? 'Untitled', Math.min(MAX_NAME, most / 10)),
+    name: shorten(shownName ?? id ?? 'Untitled', Math.min(MAX_NAME, maxCharacters / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
     ...(created && { created }),
     ...(updated && { updated }),
     flags: flags.map(({ text, tone }) => ({ text, tone })),
-    ...toDetails(fields, shown, most / 2),
+    ...toDetails(fields, shown, maxCharacters / 2),
     ...(id !== undefined && { id }),
   };
 }
@@ -125,19 +125,19 @@ function toFlags(fields: Fields): (Flag & { readonly field: string })[] {
 
 /**
  * Returns the fields of an item that are not `shown` elsewhere. Objects become one detail for each member, and deeper values
- * JSON. `most` limits the characters.
+ * JSON. `maxCharacters` limits the characters.
  */
 function toDetails(
   item: Fields,
   shown: ReadonlySet<string>,
-  most: number,
+  maxCharacters: number,
 ): Pick<ItemView, 'details' | 'detailsLeft'> {
   const keys = Object.keys(item).filter((key) => !shown.has(key));
   const details: Detail[] = [];
   let characters = 0;
   for (const detail of detailsOf(item, keys)) {
     characters += detail.label.length + detail.text.length + (detail.href ?? '').length;
-    if (details.length === MAX_DETAILS || characters > most) break;
+    if (details.length === MAX_DETAILS || characters > maxCharacters) break;
     details.push(detail);
   }
   let all = 0;

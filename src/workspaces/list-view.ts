@@ -68,8 +68,8 @@ interface Pagination {
 const MAX_ROWS = 1_000;
 /** Reaching a page further away takes too many requests to offer it. */
 const MAX_CONTINUE_PAGES = 10_000;
-const SMALLEST_SIZE = 10;
-const SIZES = [SMALLEST_SIZE, 25, 50, 100];
+const MIN_PAGE_SIZE = 10;
+const SIZES = [MIN_PAGE_SIZE, 25, 50, 100];
 
 /** One page of a list. `requested` is the page number in the URL. */
 export function toListView(list: ShownList, listed: ListedPage, requested: number): ListView {
@@ -169,7 +169,7 @@ function toPagination(
   defaultLimit: number,
 ): Pagination {
   const isWhole = page === 1 && next === undefined;
-  const isShort = items.length === 0 || (isWhole && items.length <= SMALLEST_SIZE);
+  const isShort = items.length === 0 || (isWhole && items.length <= MIN_PAGE_SIZE);
   const sizes = isShort ? [] : [...new Set([...SIZES, defaultLimit, limit])];
   return {
     page,

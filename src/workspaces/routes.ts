@@ -1,6 +1,6 @@
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import { requestContext } from '../http/request-context.ts';
-import { setFrame } from '../http/error-pages.ts';
+import { setErrorPageFrame } from '../http/error-pages.ts';
 import type { Render } from '../http/templates.ts';
 import type { Session } from '../session/record.ts';
 import { abortSignalOf, type PageRequest } from './api-client.ts';
@@ -50,7 +50,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       'id' in req.params
         ? { backLink: parseBackLink(req.query, pageSize) }
         : { titles: { service_failed: 'Your workspaces can’t be loaded' } };
-    setFrame(res, { section: 'workspaces', ...own });
+    setErrorPageFrame(res, { section: 'workspaces', ...own });
     next();
   };
 

@@ -4,9 +4,9 @@ export function isVisible(text: unknown): text is string {
 }
 
 /** Cuts a text to a number of UTF-16 code units, never inside a character, and adds an ellipsis. */
-export function shorten(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
+export function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /** Returns the singular of an English plural such as `rooms`. An irregular plural stays as it is. */

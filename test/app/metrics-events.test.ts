@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { createDeferred } from '../../src/promises.ts';
 import { redisReady } from '../../src/redis/client.ts';
 import { createServices } from '../../src/services.ts';
-import { keyBesideSession } from '../../src/session/store.ts';
+import { sessionScopedKey } from '../../src/session/store.ts';
 import { API_PATH, TOKEN_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { startMetricsApp, type MetricsApp } from '../support/metrics-app.ts';
@@ -177,7 +177,7 @@ describe('a refresh', () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
+    const lock = sessionScopedKey('cloakroom:', 'refresh-lock', id);
     await testApp.redis.set(lock, 'another process', 'PX', 60_000);
     const tried = createDeferred<void>();
     using _watch = await watchRedis((name, key) => {

@@ -71,7 +71,7 @@ export function toFinding(id: string, title: string, { status, detail, remedy }:
 }
 
 /** Joins the results that share the worst status, without repeating a text. */
-export function worst(results: readonly Result[]): Result {
+export function combineResults(results: readonly Result[]): Result {
   const status = STATUSES.findLast((each) => results.some((result) => result.status === each)) ?? 'ok';
   const those = results.filter((result) => result.status === status);
   const join = (texts: readonly string[]) => [...new Set(texts)].filter((text) => text !== '').join(' ');

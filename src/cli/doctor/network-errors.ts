@@ -62,7 +62,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
 ];
 
 /** Resolves with the result of `use`, or with the problem where a server can't be used. Rejects with a defect. */
-export async function orProblem<T>(server: string, use: () => Promise<T>): Promise<T | Result> {
+export async function resultOrProblem<T>(server: string, use: () => Promise<T>): Promise<T | Result> {
   try {
     return await use();
   } catch (error) {

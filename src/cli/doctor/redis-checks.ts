@@ -8,7 +8,7 @@ import {
   problem,
   skipped,
   warning,
-  worst,
+  combineResults,
   type Check,
   type Result,
 } from './finding.ts';
@@ -62,7 +62,7 @@ export async function readRedis({ values }: Settings): Promise<Subject | Result>
   );
   const masters = outcomes.flatMap((outcome) => (isResult(outcome) ? [] : [outcome]));
   const remarks = [...topology.remarks, ...outcomes.filter(isResult)];
-  return masters.length > 0 ? { masters, remarks } : worst(remarks);
+  return masters.length > 0 ? { masters, remarks } : combineResults(remarks);
 }
 
 /** Runs a check on each master. If there are several, the result names the masters that it concerns. */
@@ -72,12 +72,12 @@ function onEachMaster(check: (master: Master) => Result): (subject: Subject) => 
       const result = check(master);
       return masters.length === 1 ? result : { ...result, detail: `${master.name}: ${result.detail}` };
     });
-    return worst(results);
+    return combineResults(results);
   };
 }
 
 function checkReachable({ masters, remarks }: Subject): Result {
-  return worst([ok(`It responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
+  return combineResults([ok(`It responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
 }
 
 /** Finds a Sentinel or a node of a cluster under `redis://`. Either accepts the connection, and then fails with most keys. */

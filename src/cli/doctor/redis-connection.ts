@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { RedisLogin } from '../../redis/login.ts';
 import type { Result } from './finding.ts';
-import { lookUp, orProblem } from './network-errors.ts';
+import { lookUp, resultOrProblem } from './network-errors.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 2_000;
@@ -43,7 +43,7 @@ export async function withConnection<T>(
   { name, options, db }: RedisServer,
   use: (send: Send) => Promise<T>,
 ): Promise<T | Result> {
-  return orProblem(name, async () => {
+  return resultOrProblem(name, async () => {
     if (options.host !== undefined) await lookUp(options.host);
     const client = new Redis({
       ...options,

@@ -12,7 +12,7 @@ import {
   type Check,
   type Result,
 } from './finding.ts';
-import { lookUp, orProblem } from './network-errors.ts';
+import { lookUp, resultOrProblem } from './network-errors.ts';
 
 interface HttpResponse {
   readonly status: number;
@@ -79,7 +79,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
     return send(origin, `${AUTHORIZATION_PATH}/?${query.toString()}`);
   };
 
-  return orProblem(origin, async () => {
+  return resultOrProblem(origin, async () => {
     await lookUp(new URL(origin).hostname);
     const redirectUri = `${publicOrigin}/auth/callback`;
     const outcomes = await Promise.all([
@@ -112,7 +112,7 @@ const agent = new Agent({ pipelining: 0, connect: { timeout: 3_000 }, maxRespons
 
 /** Sends one request, follows no redirect, and waits for the response for 5 s at most. */
 async function send(origin: string, path: string, form?: Readonly<Record<string, string>>): Promise<Outcome> {
-  return orProblem(origin, async () => {
+  return resultOrProblem(origin, async () => {
     const { statusCode, headers, body } = await request(origin + path, {
       dispatcher: agent,
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -238,7 +238,7 @@ export const publicUrlChecks: readonly Check<PublicUrl>[] = [
 /** Requests the health check at PUBLIC_URL. No response is fine as long as Cloakroom does not run. */
 export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise<PublicUrl | Result> {
   if (origin === undefined) return INVALID_VARIABLES;
-  const response = await orProblem(origin, async () => {
+  const response = await resultOrProblem(origin, async () => {
     await lookUp(new URL(origin).hostname);
     return send(origin, '/healthz');
   });

@@ -1,4 +1,4 @@
-import { fromStore, type RedisClient } from '../../redis/client.ts';
+import { storeReply, type RedisClient } from '../../redis/client.ts';
 import { newSecret, storeKey } from '../secrets.ts';
 import {
   FAULT_TARGETS,
@@ -40,7 +40,7 @@ export function createFaultStore(redis: RedisClient) {
   const key = (route: FaultTarget) => storeKey('fault', route);
 
   const find = async (route: FaultTarget) => {
-    const { id, fields, left } = await fromStore(redis.hgetall(key(route)));
+    const { id, fields, left } = await storeReply(redis.hgetall(key(route)));
     if (id === undefined || fields === undefined) return undefined;
     // Parsed again, because another version of the service may have written the fields.
     const reading = readFaultCommand(JSON.parse(fields) as FaultFields);
@@ -51,7 +51,7 @@ export function createFaultStore(redis: RedisClient) {
   const takeFrom = async (target: FaultTarget, appliesTo: AppliesTo) => {
     const found = await find(target);
     if (found === undefined || !(await appliesTo(found.fault))) return undefined;
-    const isTaken = (await fromStore(redis.eval(COUNT_OFF, 1, key(target), found.id))) === 1;
+    const isTaken = (await storeReply(redis.eval(COUNT_OFF, 1, key(target), found.id))) === 1;
     return isTaken ? found.fault : undefined;
   };
 
@@ -60,12 +60,12 @@ export function createFaultStore(redis: RedisClient) {
     async set({ route, calls }: Fault, fields: FaultFields): Promise<void> {
       const hash = { id: newSecret(), fields: JSON.stringify(fields), left: calls ?? 0 };
       const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS);
-      await fromStore(both.exec().then(requireDone));
+      await storeReply(both.exec().then(requireDone));
     },
     /** Clears the fault of a route, or all faults without one. */
     async clear(route?: FaultTarget): Promise<void> {
       const routes = route === undefined ? FAULT_TARGETS : [route];
-      await Promise.all(routes.map((one) => fromStore(redis.del(key(one)))));
+      await Promise.all(routes.map((one) => storeReply(redis.del(key(one)))));
     },
     async list(): Promise<ActiveFault[]> {
       const stored = await Promise.all(FAULT_TARGETS.map(find));

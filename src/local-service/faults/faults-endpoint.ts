@@ -4,7 +4,7 @@ import { passesCrossSiteCheck } from '../../http/cross-site.ts';
 import type { Render } from '../../http/templates.ts';
 import { ServiceError, refuseMethod, type ErrorHandlers } from '../error-responses.ts';
 import {
-  LARGEST_BODY,
+  MAX_BODY_SIZE,
   formFields,
   hasRepeatedName,
   queryParameters,
@@ -29,7 +29,7 @@ export function faultsEndpoint(faults: FaultStore, render: Render, errors: Error
     next();
   });
   router.get(FAULTS_PATH, async (req, res) => showFaults(faults, page, req, res));
-  const readBody = [readForm(), express.json({ limit: LARGEST_BODY })];
+  const readBody = [readForm(), express.json({ limit: MAX_BODY_SIZE })];
   router.post(FAULTS_PATH, readBody, changeFaults(faults, page, fieldsOfBody));
   router.delete(FAULTS_PATH, changeFaults(faults, page, fieldsOfDelete));
   router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));

@@ -42,8 +42,8 @@ function toRange(first: number, count: number) {
 }
 
 export function personFor(seed: string, purpose: string) {
-  const [firstName = '', ...lastNames] = mixedChoice(seed, purpose, PEOPLE).split(' ');
-  const id = `u${10_000 + mix(firstName, 'person', 89_999)}`;
+  const [firstName = '', ...lastNames] = pseudoRandomChoice(seed, purpose, PEOPLE).split(' ');
+  const id = `u${10_000 + pseudoRandom(firstName, 'person', 89_999)}`;
   return { id, firstName, lastName: lastNames.join(' ') };
 }
 
@@ -51,18 +51,26 @@ export function personFor(seed: string, purpose: string) {
 function workspaceAt(index: number) {
   const round = Math.floor(index / WORKSPACE_NAMES.length);
   const name = choiceAt(WORKSPACE_NAMES, index);
-  const createdOn = FIRST_CREATED + mix(index, 'created', 2_500) * DAY + mix(index, 'time', 600) * MINUTE;
-  const onTrial = mix(index, 'trial', 6) === 0;
+  const createdOn =
+    FIRST_CREATED + pseudoRandom(index, 'created', 2_500) * DAY + pseudoRandom(index, 'time', 600) * MINUTE;
+  const onTrial = pseudoRandom(index, 'trial', 6) === 0;
   return {
     id: toId(index),
     name: round === 0 ? name : `${name} (${round + 1})`,
-    description: mixedChoice(index, 'description', WORKSPACE_DESCRIPTIONS),
-    sharingSettings: { link: `https://service.example/join/${mix(index, 'link', 2 ** 32).toString(36)}` },
-    locked: mix(index, 'locked', 17) === 0,
-    suspended: mix(index, 'suspended', 29) === 0,
+    description: pseudoRandomChoice(index, 'description', WORKSPACE_DESCRIPTIONS),
+    sharingSettings: {
+      link: `https://service.example/join/${pseudoRandom(index, 'link', 2 ** 32).toString(36)}`,
+    },
+    locked: pseudoRandom(index, 'locked', 17) === 0,
+    suspended: pseudoRandom(index, 'suspended', 29) === 0,
     createdOn,
-    ...(mix(index, 'company', 3) > 0 && { companyId: `company${1 + mix(index, 'company-id', 12)}` }),
-    ...(onTrial && { trialEnds: createdOn + 30 * DAY, trialExtended: mix(index, 'extended', 2) === 0 }),
+    ...(pseudoRandom(index, 'company', 3) > 0 && {
+      companyId: `company${1 + pseudoRandom(index, 'company-id', 12)}`,
+    }),
+    ...(onTrial && {
+      trialEnds: createdOn + 30 * DAY,
+      trialExtended: pseudoRandom(index, 'extended', 2) === 0,
+    }),
   };
 }
 
@@ -75,7 +83,7 @@ function toId(index: number): string {
  * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone. So a workspace has the same rooms
  * in every process and after every restart. The hash is FNV-1a with the final mix of MurmurHash3.
  */
-export function mix(seed: number | string, purpose: string, bound: number): number {
+export function pseudoRandom(seed: number | string, purpose: string, bound: number): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(`${purpose}:${seed}`)) hash = Math.imul(hash ^ byte, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -83,9 +91,9 @@ export function mix(seed: number | string, purpose: string, bound: number): numb
   return ((hash ^ (hash >>> 16)) >>> 0) % bound;
 }
 
-/** Picks one of the choices by `mix`. Throws a RangeError if there are none. */
-export function mixedChoice<T>(seed: number | string, purpose: string, choices: readonly T[]): T {
-  return choiceAt(choices, mix(seed, purpose, choices.length));
+/** Picks one of the choices by `pseudoRandom`. Throws a RangeError if there are none. */
+export function pseudoRandomChoice<T>(seed: number | string, purpose: string, choices: readonly T[]): T {
+  return choiceAt(choices, pseudoRandom(seed, purpose, choices.length));
 }
 
 /** The choice at `index`, which wraps around. Throws a RangeError if there are no choices. */

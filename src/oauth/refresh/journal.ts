@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { fromStore, type RedisClient } from '../../redis/client.ts';
+import { storeReply, type RedisClient } from '../../redis/client.ts';
 import type { Session } from '../../session/record.ts';
-import { keyBesideSession } from '../../session/store.ts';
+import { sessionScopedKey } from '../../session/store.ts';
 import type { HeldLock } from './lock.ts';
 
 /** How often the process of an open entry writes a heartbeat. */
@@ -63,13 +63,13 @@ export function createRefreshJournal(deps: {
   readonly now: () => number;
 }) {
   const { redis, idleSeconds, now } = deps;
-  const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'refresh-journal', sessionId);
+  const keyOf = (sessionId: string) => sessionScopedKey(deps.prefix, 'refresh-journal', sessionId);
   const toText = (refreshId: string, entry: Omit<JournalEntry, 'heartbeat'>) =>
     `${refreshId} ${JSON.stringify({ ...entry, heartbeat: randomUUID() })}`;
 
   /** The entry for the grant of a session, or null. */
   const find = async (session: Session): Promise<JournalEntry | null> => {
-    const entry = parseEntry(await fromStore(redis.get(keyOf(session.id))));
+    const entry = parseEntry(await storeReply(redis.get(keyOf(session.id))));
     return entry?.grant === hashGrant(session) ? entry : null;
   };
 
@@ -109,11 +109,11 @@ export function createRefreshJournal(deps: {
           clearInterval(beating);
           const state = earlier !== null && earlier.state !== 'failed' ? 'interrupted' : 'failed';
           const failed = { ...entry, state, startedAt: earlier?.startedAt ?? entry.startedAt } as const;
-          await fromStore(redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, failed)));
+          await storeReply(redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, failed)));
         },
         async close() {
           clearInterval(beating);
-          await fromStore(redis.eval(DELETE_OWN, 1, key, refreshId));
+          await storeReply(redis.eval(DELETE_OWN, 1, key, refreshId));
         },
       };
     },

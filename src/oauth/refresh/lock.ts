@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fromStore, type RedisClient } from '../../redis/client.ts';
-import { keyBesideSession } from '../../session/store.ts';
+import { storeReply, type RedisClient } from '../../redis/client.ts';
+import { sessionScopedKey } from '../../session/store.ts';
 
 /** The lock of one session, held by one process at a time. Rejects with StoreUnavailableError. */
 export interface HeldLock {
@@ -60,7 +60,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
     while (owners.size > 0) {
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
       for (const [each, expiredAt] of owners) {
-        const released = await fromStore(redis.eval(RELEASE, 1, key, each)).catch(() => null);
+        const released = await storeReply(redis.eval(RELEASE, 1, key, each)).catch(() => null);
         if (released !== null || performance.now() > expiredAt) owners.delete(each);
         else break;
       }
@@ -71,14 +71,14 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
   return {
     /** Resolves with the lock, unless another process holds it, or it cools down for `ms` after a failed refresh. */
     async acquire(sessionId: string): Promise<LockReply> {
-      const key = keyBesideSession(prefix, 'refresh-lock', sessionId);
+      const key = sessionScopedKey(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
       const replies = Promise.all([
         redis.set(key, owner, 'PX', LOCK_MS, 'NX'),
         redis.get(key),
         redis.pttl(key),
       ]);
-      const [granted, holder, leftMs] = await fromStore(replies).catch((error: unknown) => {
+      const [granted, holder, leftMs] = await storeReply(replies).catch((error: unknown) => {
         void releaseLateGrant(key, owner);
         throw error;
       });
@@ -104,12 +104,12 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
 
       const finish = async (script: string, ms: number) => {
         clearInterval(extending);
-        await fromStore(redis.eval(script, 1, key, owner, ms));
+        await storeReply(redis.eval(script, 1, key, owner, ms));
       };
       const lock: HeldLock = {
         setIfHeld: async (beside, value, seconds) =>
           sendAndConfirm(async () =>
-            fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds)),
+            storeReply(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds)),
           ),
         isFresh: () => performance.now() - confirmedAt < LOCK_MS / 2,
         release: async () => finish(RELEASE, 0),

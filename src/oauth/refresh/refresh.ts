@@ -59,7 +59,7 @@ const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 const MAX_REFRESHES = 32;
 /** The wait between two checks for another process's result grows from the first to the second value (ms). */
 const FIRST_POLL_MS = 40;
-const LONGEST_POLL_MS = 250;
+const MAX_POLL_MS = 250;
 /** The time that another process gets to store its tokens, beyond TOKEN_TIMEOUT_SECONDS, in ms. */
 const STORE_TIMEOUT_MS = 10_000;
 
@@ -91,7 +91,7 @@ export function createTokenRefresh(options: RefreshOptions) {
         if (result !== null) return result;
         if (performance.now() > giveUpAt) throw unfinished();
         await delay(pollMs * (0.5 + Math.random()));
-        pollMs = Math.min(1.5 * pollMs, LONGEST_POLL_MS);
+        pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS);
         waitedMs = performance.now() - startedAt; // without the time of an own refresh that follows
       }
     } finally {

@@ -1,6 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '../../errors.ts';
-import { setFrame, setReturnPath } from '../../http/error-pages.ts';
+import { setErrorPageFrame, setReturnPath } from '../../http/error-pages.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
 import { createConcurrencyLimiter } from '../concurrency.ts';
@@ -81,7 +81,7 @@ export function createExportsRouter(deps: {
 
 function frameErrorPages(res: Response, list: ListPaths): void {
   const isInside = list !== WORKSPACES; // every error page links to the workspaces
-  setFrame(res, {
+  setErrorPageFrame(res, {
     section: 'workspaces',
     ...(isInside && { backLink: { href: list.path, label: 'Back to the list' } }),
   });

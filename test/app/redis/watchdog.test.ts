@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { endSilentConnections } from '../../../src/redis/watchdog.ts';
-import { fromStore } from '../../../src/redis/client.ts';
+import { storeReply } from '../../../src/redis/client.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
 import { openRedis } from '../../support/redis/clients.ts';
 
@@ -79,7 +79,7 @@ test('a reply that arrived while the process stalled is accepted, however long t
   await using client = await openRedis(server.url);
   const { stream } = client;
   process.kill(server.pid, 'SIGSTOP');
-  const reply = fromStore(client.set('key', 'value'));
+  const reply = storeReply(client.set('key', 'value'));
   await delay(300); // the watchdog notices the command
   await turn(); // after a stall, timers run before connections are read
   process.kill(server.pid, 'SIGCONT');

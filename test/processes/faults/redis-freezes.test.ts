@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { keyBesideSession } from '../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../src/session/store.ts';
 import { ACCEPT_HTML as HTML, TOKEN_PATH } from '../../support/constants.ts';
 import { send, type FleetResponse } from '../../support/fleet/requests.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
@@ -10,7 +10,7 @@ import { useFixture } from '../../support/fixtures.ts';
 
 /** Matches only the deletion of this session's journal entry. The deletion from an earlier test may still be in flight. */
 const deletesEntry = (id: string) => {
-  const key = keyBesideSession('cloakroom:', 'refresh-journal', id);
+  const key = sessionScopedKey('cloakroom:', 'refresh-journal', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
 };
 
@@ -72,7 +72,7 @@ describe('if Redis freezes during a refresh', () => {
     expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
     await eventually(async () => failedCleanUps() >= before + 2);
     proxy.unfreeze();
-    const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
+    const lock = sessionScopedKey('cloakroom:', 'refresh-lock', id);
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { keyBesideSession } from '../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../src/session/store.ts';
 import { TOKEN_AGE_MS } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFleet } from '../../support/fleet/fleet.ts';
@@ -19,7 +19,7 @@ test('a process stopped while it holds the lock sends no token request after ano
   await holder.setClockSkew(-FIVE_MINUTES_MS);
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
-  const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
+  const lock = sessionScopedKey('cloakroom:', 'refresh-lock', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the lock of the first refresh
   const stopped = send(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { keyBesideSession } from '../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../src/session/store.ts';
 import { ACCEPT_HTML, TOKEN_PATH } from '../../support/constants.ts';
 import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
@@ -108,7 +108,7 @@ test('sessions whose refreshes failed at the same time are refreshed at differen
 
 /** Resolves with the time from the last failed refresh of a session until its lock expires, in ms. */
 async function coolDownOf(session: TestSession): Promise<number> {
-  const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
+  const lock = sessionScopedKey('cloakroom:', 'refresh-lock', session.id);
   let leftMs = 0;
   // The response does not wait for the clean-up. If it arrived late, another refresh may have started.
   await eventually(async () => {

@@ -5,12 +5,12 @@ import { createLog } from '../../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../../src/redis/client.ts';
-import { keyBesideSession } from '../../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../../src/session/store.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 
 const SESSION = 'a-session';
-const LOCK = keyBesideSession('t:', 'refresh-lock', SESSION);
-const ENTRY = keyBesideSession('t:', 'refresh-journal', SESSION);
+const LOCK = sessionScopedKey('t:', 'refresh-lock', SESSION);
+const ENTRY = sessionScopedKey('t:', 'refresh-journal', SESSION);
 
 const server = useFixture(startPrivateRedis);
 let redis: RedisClient;

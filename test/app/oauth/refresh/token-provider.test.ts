@@ -6,7 +6,7 @@ import { createTokenProvider } from '../../../../src/oauth/refresh/token-provide
 import { redisReady } from '../../../../src/redis/client.ts';
 import { createServices, type Services } from '../../../../src/services.ts';
 import type { Session } from '../../../../src/session/record.ts';
-import { keyBesideSession } from '../../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../../src/session/store.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../../support/constants.ts';
 import { sendJson, tokenRequests, type Interceptor } from '../../../support/test-app.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -289,7 +289,7 @@ test('a process refreshes at most 32 expired tokens at a time', async () => {
     served += 1;
   });
   // Every session holds its lock. Sessions without a token request are waiting for a slot.
-  const locks = sessions.map(({ id }) => keyBesideSession('cloakroom:', 'refresh-lock', id));
+  const locks = sessions.map(({ id }) => sessionScopedKey('cloakroom:', 'refresh-lock', id));
   await eventually(async () => held.length >= 32 && (await testApp.redis.exists(...locks)) === locks.length);
   await eventually(async () => {
     for (const respond of held.splice(0)) respond();

@@ -1,4 +1,4 @@
-import { keyBesideSession } from '../../../../src/session/store.ts';
+import { sessionScopedKey } from '../../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
 import type { FleetResponse } from '../../../support/fleet/requests.ts';
 import type { Cloakroom } from '../../../support/fleet/cloakroom.ts';
@@ -113,5 +113,5 @@ export function processAt({ fleet, model }: Pick<Run, 'fleet' | 'model'>, index:
 }
 
 export function lockKey({ stored }: SessionModel): string {
-  return keyBesideSession('cloakroom:', 'refresh-lock', stored.id);
+  return sessionScopedKey('cloakroom:', 'refresh-lock', stored.id);
 }
