@@ -43,7 +43,7 @@ describe('while Redis hangs', () => {
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // the time spent waiting for Redis
   });
 
-  test('the landing page responds with a 503 page that offers to try again', async () => {
+  test('the landing page is replaced by a 503 page that offers to try again', async () => {
     const response = await within2Seconds(app().get('/').set({ cookie, accept: 'text/html' }));
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
@@ -52,7 +52,7 @@ describe('while Redis hangs', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  test('extending a session gets a 503 problem and does not clear the cookie', async () => {
+  test('a request to extend the session gets a 503 problem and does not clear the cookie', async () => {
     const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
     const response = await within2Seconds(app().post('/auth/session').set(headers));
     expect(response.status).toBe(503);

@@ -14,19 +14,19 @@ const metrics = useFixture(startMetricsApp);
 /** The limit in docs/monitoring.md. */
 const MAX_SERIES = 6_000;
 
-/** Returns Cloakroom's series, without their values. */
+/** Returns the Cloakroom series, without their values. */
 async function allSeries(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
 }
 
-/** Whether a label value is in the list of its metric. Any other value must have come from a client. */
+/** Returns whether a label value is listed for its metric. Any other value must have come from a client. */
 function isKnown(series: string, label: string, value: string): boolean {
   const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
   return metric?.labels[label]?.includes(value) === true;
 }
 
-/** Returns the label values of Cloakroom's metrics that are not in their lists. */
+/** Returns the label values of Cloakroom metrics that are not listed for their metric. */
 async function unknownValues(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.flatMap((line) => {
@@ -55,7 +55,7 @@ const path = fc
   .map((segments) => `/${segments.join('/')}`);
 const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'TRACE', 'HEAD', 'OPTIONS');
 
-test('no path, method, query or header from a client becomes a label value or adds a series', async () => {
+test('paths, methods, queries and headers from clients never become label values or add series', async () => {
   const before = await allSeries();
   const { cookie } = await metrics.testApp.createSession();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
@@ -76,7 +76,7 @@ test('the number of series is as documented', async () => {
   expect([count <= MAX_SERIES, count > 0.9 * MAX_SERIES]).toEqual([true, true]);
 });
 
-test('the series for the failures of a route exists before the first failure', async () => {
+test('the series for failures on a route exists before the first failure', async () => {
   const failures = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="5xx"}';
   expect(await metrics.valueOf(failures)).toBe(0);
 });

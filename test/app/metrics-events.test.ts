@@ -106,7 +106,7 @@ describe('signing in and out', () => {
     ['a response in a JWT', 'code=a-code&response=a-jwt'],
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
-  ])('counts a callback with %s as refused, and sends no token request', async (_what, query) => {
+  ])('counts a callback with %s as refused, and does not send a token request', async (_what, query) => {
     const { browser, state } = await startSignIn(metrics.testApp);
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
@@ -125,7 +125,7 @@ describe('a refresh', () => {
     ['expiring', 5_000],
     ['unauthorized', 500_000],
   ])(
-    'counts as refreshed in the process that sends the token request (the token is %s)',
+    'is counted as refreshed in the process that sends the token request (the token is %s)',
     async (trigger, livesMs) => {
       respondToRefresh(GRANTED);
       const { cookie } = await metrics.testApp.createSession({
@@ -139,7 +139,7 @@ describe('a refresh', () => {
     },
   );
 
-  test('counts as joined for requests that wait for another process, and their waiting time is measured', async () => {
+  test('is counted as joined for requests that wait for another process, and their waiting time is measured', async () => {
     const { testApp } = metrics;
     const other = createServices(
       { ...testApp.config, metricsPort: 0 },
@@ -157,10 +157,10 @@ describe('a refresh', () => {
       const seen: string[] = [];
       using _watch = await watchRedis((name, key, source) => {
         if (!key.startsWith('cloakroom:session:')) return;
-        if (source !== 'lua' || name === 'getex') seen.push(name); // a script batches the reads of one turn
+        if (source !== 'lua' || name === 'getex') seen.push(name); // a script batches the reads from one event loop turn
       });
       const here = [request(cookie), request(cookie)];
-      // Both requests have read the session (GETEX) and found the lock taken. Only then does a process read the record again (GET).
+      // A process reads the record again (GET) only once both requests have read the session (GETEX) and found the lock taken.
       const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
       await eventually(async () => isWaitedFor());
       respond();
@@ -173,7 +173,7 @@ describe('a refresh', () => {
     }
   });
 
-  test('that starts after another process releases the lock counts only the wait for the lock', async () => {
+  test('that starts after another process releases the lock adds only the wait for the lock to the waiting time', async () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -215,7 +215,7 @@ describe('a refresh', () => {
       await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
   });
 
-  test('counts no invalid_grant if another process has refreshed the session in the meantime', async () => {
+  test('is not counted as invalid_grant if another process has refreshed the session in the meantime', async () => {
     const { testApp } = metrics;
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const refreshElsewhere = async () => {
@@ -235,7 +235,7 @@ describe('a refresh', () => {
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="invalid_grant"}', 0);
   });
 
-  test('without a refresh token ends the session, which is counted', async () => {
+  test('without a refresh token ends the session, and the end is counted', async () => {
     const { testApp } = metrics;
     const { id } = await testApp.createSession({ expiresAt: 0 });
     const found = await testApp.services.store.peek(id);
@@ -280,7 +280,7 @@ test('cloakroom_build_info has the version, the revision and the Node version', 
   );
 });
 
-/** Resolves once a series of an app is greater than 0. */
+/** Resolves once a series in an app exceeds 0. */
 const expectGrown = async (own: MetricsApp, series: string) =>
   eventually(async () => (await own.valueOf(series)) > 0);
 const statusOf = async ({ testApp }: MetricsApp, path: string, cookie = '') =>

@@ -11,7 +11,7 @@ beforeAll(async () => {
   ({ cookie } = await testApp.createSession());
 });
 
-/** Sends a target unchanged, with a session. Resolves with the status and the redirect location. */
+/** Sends a request for this exact target, with a session. Resolves with the status and the redirect location. */
 async function send(target: string, method = 'GET', sessionCookie = cookie) {
   const fields = ['Host: x', `Cookie: ${sessionCookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
   const response = await sendRaw(testApp, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
@@ -21,7 +21,7 @@ async function send(target: string, method = 'GET', sessionCookie = cookie) {
 
 const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
 
-/** Spellings that could bypass a proxy's rule for the path, because some server treats each one as the same path. */
+/** Spellings that some server treats as the same path. They could bypass a path rule in a proxy. */
 const otherSpellings = (path: string): string[] =>
   [
     ...['/', '//', '/?a=b', '/.', '%2f', '%3f', ';x=y', '%20', '%00', '.'].map((end) => path + end),
@@ -59,7 +59,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
   },
 );
 
-test('sign-out is found only at its exact path', async () => {
+test('sign-out is served only at its exact path', async () => {
   const own = (await testApp.createSession()).cookie;
   for (const target of otherSpellings('/auth/logout'))
     expect(await send(target, 'POST', own)).toEqual({ status: 404, location: null });
@@ -112,13 +112,13 @@ function routesIn(stack: readonly Layer[]): (readonly [path: string, methods: re
   });
 }
 
-/** Splits `/a{/:b}` into its two templates. */
+/** Expands `/a{/:b}` into its two templates. */
 function toTemplates(path: string): string[] {
   const withAndWithout = [path.replaceAll(/\{([^}]*)\}/g, '$1'), path.replaceAll(/\{[^}]*\}/g, '')];
   return [...new Set(withAndWithout)].map((one) => one.replaceAll(/:(\w+)/g, '{$1}'));
 }
 
-/** Space-separated targets, by route. */
+/** Space-separated targets, keyed by route. */
 const TARGETS = {
   '/': '/ /?return_to=/a',
   '/auth/login': '/auth/login?return_to=%2Fworkspaces /auth/login?a#b',
@@ -168,7 +168,7 @@ describe('the route table', () => {
     expect(accepted).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
   });
 
-  test('has the same routes as openapi.json, and finds the route of each path', () => {
+  test('has the same routes as openapi.json, and finds the route for each path', () => {
     const documented = [...new Set(routes().map(({ path }) => path))];
     const named = documented.map((path) => path.replace('/api/{path}', '/api/*'));
     expect(named.toSorted()).toEqual([...names, '/api/*'].toSorted());

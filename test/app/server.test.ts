@@ -79,7 +79,7 @@ describe('a drain', () => {
     jest.restoreAllMocks();
   });
 
-  test('serves the requests of a load balancer until its readiness check has failed', async () => {
+  test('serves requests from a load balancer until its readiness check has failed', async () => {
     await using testApp = await startTestApp({ TRUST_PROXY: '1' });
     const get = async (path: string) =>
       sendRaw(testApp, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

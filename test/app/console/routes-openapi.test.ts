@@ -10,7 +10,7 @@ import { ROOT } from '../../support/constants.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-/** Returns the code, status and advice of each table row in docs/api.md. */
+/** Returns the code, status and advice from each row of the table in docs/api.md. */
 function problemsInDocs() {
   const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
   const rows = text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm);
@@ -55,7 +55,7 @@ describe('a running app', () => {
     ({ cookie } = await testApp.createSession());
   });
 
-  test('serves /openapi.json publicly and lets it be cached for five minutes', async () => {
+  test('serves /openapi.json publicly, with a cache lifetime of five minutes', async () => {
     const response = await request(testApp.origin).get('/openapi.json').expect(200);
     expect(response.body).toEqual(openapi);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');

@@ -67,7 +67,7 @@ test('over HTTPS, the console uses the prefixed cookie name', async () => {
 });
 
 describe('the guide', () => {
-  test('lists every problem code of the gateway, with its status and advice', async () => {
+  test('lists every gateway problem code with its status and advice', async () => {
     const { text } = await page('/console/guide');
     const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
     const rows = list.matchAll(

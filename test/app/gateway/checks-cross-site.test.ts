@@ -6,8 +6,8 @@ import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 /**
- * The cross-site rule of docs/api.md. For each `Sec-Fetch-Site` and `Origin`, it gives the result for GET and HEAD, for OPTIONS,
- * and for an unsafe method without and with `X-Requested-With`.
+ * The cross-site rule from docs/api.md. For each `Sec-Fetch-Site` and `Origin`, it gives the results for GET and HEAD, for
+ * OPTIONS, and for an unsafe method without and with `X-Requested-With`.
  */
 const RULE = `
   site     origin   GET/HEAD  OPTIONS  unsafe  unsafe+XRW
@@ -119,7 +119,7 @@ describe('an API request', () => {
     ['one of our pages in an old browser', 'POST', ['Origin: ours']],
     ['a script', 'DELETE', ['X-Requested-With: x']],
     ['a script with an empty X-Requested-With', 'PATCH', ['X-Requested-With:']],
-  ])('passes the check (%s): %s with %j', async (_client, method, fields) => {
+  ])('passes the cross-site check (%s): %s with %j', async (_client, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours$/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(/^HTTP\/1\.1 200 /);
     expect(testApp.serviceRequests.map((request) => request.method)).toEqual([method]);
@@ -142,7 +142,7 @@ describe('an API request', () => {
     ['a script without X-Requested-With', 'DELETE', []],
     ['a script with X_Requested_With', 'POST', ['X_Requested_With: x']],
     ['a script from another origin', 'POST', ['X-Requested-With: x', 'Origin: http://x.test']],
-  ])('is refused (%s): %s with %j', async (_client, method, fields) => {
+  ])('fails the cross-site check (%s): %s with %j', async (_client, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours\b/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(CROSS_SITE);
     expect(testApp.serviceRequests).toEqual([]);

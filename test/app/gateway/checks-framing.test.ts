@@ -37,7 +37,7 @@ beforeEach(() => {
   };
 });
 
-/** Returns a request head with a session. It is well formed except for what the caller adds. */
+/** Returns a request head with a session cookie. It is well-formed unless the caller adds a fault. */
 function head(line: string, ...fields: string[]): string {
   const good = [`Cookie: ${cookie}`, 'X-Requested-With: test'];
   return [line, ...good, ...fields, '', ''].join(CRLF);
@@ -46,7 +46,7 @@ function head(line: string, ...fields: string[]): string {
 const hidden = () => head(`GET ${HIDDEN} HTTP/1.1`, 'Host: x');
 const fields = (count: number) => Array.from({ length: count }, (_, index) => `a${index}:`);
 
-/** Sends the parts of a text, one in each turn of the event loop. Returns everything received. */
+/** Sends the parts of a text, one per event loop turn. Returns everything received. */
 async function sendParts(parts: Iterable<number> | readonly string[]): Promise<string> {
   const client = await openConnection(testApp.config.port);
   for (const part of parts) {
@@ -65,7 +65,7 @@ type Form = 'bare' | 'problem';
 const PROBLEM = [/\r\nx-request-id: [\da-f-]{36}\r\n/i, /\r\ncontent-type: application\/problem\+json\r\n/i];
 const BARE = /^HTTP\/1.1 \d+ [\w ]+\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 
-/** Expects one response, a closed connection, and no request at the service. */
+/** Expects one response and a closed connection. Nothing may reach the service. */
 async function expectRefused(
   send: (text: string) => Promise<string>,
   request: string,
@@ -80,7 +80,7 @@ async function expectRefused(
   await expectNothingHidden();
 }
 
-/** Expects that the service has received neither the hidden request nor a complete body. */
+/** Expects the service to have received neither the hidden request nor a complete body. */
 async function expectNothingHidden() {
   // By the time this request reaches the service, a hidden request would have arrived as well.
   const last = head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close');
@@ -92,7 +92,7 @@ async function expectNothingHidden() {
 /** A valid chunked body. */
 const BODY = `5${CRLF}hello${CRLF}0${CRLF}${CRLF}`;
 
-/** A fault in a request head, and the text of the request. `{path}` stands for the path of the API or of a page. */
+/** A fault in a request head, and the text of the request. `{path}` stands for the path of an API request or a page. */
 type Fault = [what: string, toText: () => string];
 
 const get = (...lines: string[]) => head('GET {path} HTTP/1.1', 'Host: x', ...lines);
@@ -103,9 +103,9 @@ const REFUSED_BY_NODE: Fault[] = [
   // RFC 9112 §3.2
   ['a space before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x')],
   // RFC 9112 §2.3, §3
-  ['HTTP/3', () => head('GET {path} HTTP/3', 'Host: x')],
-  ['HTTP/11', () => head('GET {path} HTTP/11', 'Host: x')],
-  ['http/1.1', () => head('GET {path} http/1.1', 'Host: x')],
+  ['the version HTTP/3', () => head('GET {path} HTTP/3', 'Host: x')],
+  ['the version HTTP/11', () => head('GET {path} HTTP/11', 'Host: x')],
+  ['the version http/1.1', () => head('GET {path} http/1.1', 'Host: x')],
   ['no target', () => head('GET HTTP/1.1', 'Host: x')],
   ['a space in the target', () => head('GET {path} /b HTTP/1.1', 'Host: x')],
   ['an unknown method', () => head('GOT {path} HTTP/1.1', 'Host: x')],
@@ -135,7 +135,7 @@ const REFUSED_BY_NODE: Fault[] = [
     `Transfer-Encoding: ${JSON.stringify(coding)}`,
     () => post(`Transfer-Encoding: ${coding}`) + BODY,
   ]),
-  ['chunked twice', () => post(CHUNKED, CHUNKED) + BODY],
+  ['Transfer-Encoding: chunked twice', () => post(CHUNKED, CHUNKED) + BODY],
   ['a space before the colon of Transfer-Encoding', () => post('Transfer-Encoding : chunked') + BODY],
   ['Content-Length, then Transfer-Encoding', () => post('Content-Length: 5', CHUNKED) + BODY],
   ['Transfer-Encoding, then Content-Length', () => post(CHUNKED, 'Content-Length: 5') + BODY],
@@ -167,7 +167,7 @@ const REFUSED_BY_CLOAKROOM: Fault[] = [
     () => head('GET {path} HTTP/1.1', `Host: ${host}`),
   ]),
   // RFC 9112 §2.3, §3
-  ['HTTP/0.9', () => head('GET {path} HTTP/0.9', 'Host: x')],
+  ['the version HTTP/0.9', () => head('GET {path} HTTP/0.9', 'Host: x')],
   ['no version', () => head('GET {path}', 'Host: x')],
   // RFC 9112 §6.1, §6.3
   ...['gzip, chunked', ', chunked'].map((coding): Fault => [
@@ -191,12 +191,17 @@ type Refusal = [...fault: Fault, status: number, form: Form];
 const HEADS: Refusal[] = [
   ...REFUSED_BY_NODE.map(([what, toText]): Refusal => [what, toText, 400, 'bare']),
   ...REFUSED_BY_CLOAKROOM.map(([what, toText]): Refusal => [what, toText, 400, 'problem']),
-  ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505, 'bare'],
-  ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505, 'problem'],
+  ['the version HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505, 'bare'],
+  ['the version HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505, 'problem'],
   ['the HTTP/2 connection preface', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505, 'bare'],
   ['an unknown expectation', () => get('Expect: more'), 417, 'problem'],
-  ['CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405, 'bare'],
-  ['CONNECT to another host', () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'), 405, 'bare'],
+  ['the method CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405, 'bare'],
+  [
+    'the method CONNECT and another host',
+    () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'),
+    405,
+    'bare',
+  ],
 ];
 
 /** Request heads that are too large (RFC 6585 §5). */

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-// Neither a busy session nor a slow service blocks the requests of other sessions (docs/decisions/0009).
+// Neither a busy session nor a slow service blocks requests in other sessions (docs/decisions/0009).
 
 /** The service holds its responses to requests for this path. */
 const HELD = '/api/public/v1/held';
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect((await request(cookie)).status).toBe(200);
   });
 
-  test('gets at most half of the connections, so requests of other sessions do not wait', async () => {
+  test('gets at most half of the connections, so requests in other sessions do not wait', async () => {
     const [one, other] = [await testApp.createSession(), await testApp.createSession()];
     const requests = sendHeld(one.cookie, 4);
     await untilHeld(2);
@@ -84,7 +84,7 @@ describe('a session', () => {
   });
 });
 
-test('a request that is aborted during a token refresh does not use up a connection of its session', async () => {
+test('a request that is aborted during a token refresh does not count towards the connections of its session', async () => {
   const refresh = createDeferred<ServerResponse>();
   const forward = testApp.intercept;
   testApp.intercept = (req, res) => {
@@ -97,7 +97,7 @@ test('a request that is aborted during a token refresh does not use up a connect
   const { signal } = aborting;
   const aborted = [1, 2].map(async () => request(cookie, PATH, { signal }).catch(() => 'aborted'));
   const tokenResponse = await refresh.promise;
-  const other = request(cookie); // keeps the limits of the session in memory
+  const other = request(cookie); // keeps the session's limits in memory
   await eventually(async () => (await requestsInFlight(testApp)) === 3);
   aborting.abort();
   expect(await Promise.all(aborted)).toEqual(['aborted', 'aborted']);
@@ -119,10 +119,10 @@ test('a process refuses requests above its limit, even from different sessions',
   expect(statuses.filter((status) => status === 200)).toHaveLength(10);
 });
 
-test('pages and sign-in do not count as requests in flight', async () => {
+test('pages and sign-in are not counted as requests in flight', async () => {
   const sessions = [await testApp.createSession(), await testApp.createSession()] as const;
   const requests = sendHeld(sessions[0].cookie, 4);
-  await untilHeld(2); // the quota of the other session depends on it
+  await untilHeld(2); // the other session's quota depends on these requests
   requests.push(...sendHeld(sessions[1].cookie, 4));
   await untilHeld(3);
   expect((await fetch(`${testApp.origin}/`)).status).toBe(200);
@@ -131,7 +131,7 @@ test('pages and sign-in do not count as requests in flight', async () => {
   await Promise.all(requests);
 });
 
-test('requests without a session do not count as requests in flight', async () => {
+test('requests without a session are not counted as requests in flight', async () => {
   const { cookie } = await testApp.createSession();
   const withoutSession = Array.from({ length: 20 }, async () => request('cloakroom=unknown', HELD));
   expect((await request(cookie)).status).toBe(200);

@@ -32,7 +32,7 @@ test('the metrics count requests and their durations by method and status class'
   await expectCount(responses('5xx'), 1);
 });
 
-test('a request without a response from the service is counted with the status none', async () => {
+test('a request without a response from the service is counted under the status none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const before = await valueOf(responses('none'));
@@ -63,8 +63,8 @@ describe('a client that disconnects', () => {
   test.each([
     ['before the response', 'gateway', API_PATH, () => ({})],
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
-    ['while a page waits for the service', 'pages', '/workspaces', () => ({})],
-  ])('%s counts as aborted, not as a service failure', async (_when, caller, path, init) => {
+    ['while a page is waiting for the service', 'pages', '/workspaces', () => ({})],
+  ])('%s is counted as aborted, not as a service failure', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.createSession();
     const { expectCount, valueOf } = metrics;
     const [ofAborted, ofNone] = [responses('aborted', caller), responses('none', caller)];
@@ -75,7 +75,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('a repeated request is counted by the response to its second attempt', async () => {
+test('a repeated request is counted once, under the status of its second attempt', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const [refused, none] = [await valueOf(responses('4xx')), await valueOf(responses('none'))];

@@ -16,7 +16,7 @@ beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway sets or that belong to one connection. All others come from the client. */
+/** Fields that the gateway sets and hop-by-hop fields. All others come from the client. */
 const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'content-length'];
 /** Every request in these tests has this field, which the gateway forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
@@ -25,7 +25,7 @@ const bytesFrom = (from: number, to: number) => Array.from({ length: to - from +
 
 describe('a request', () => {
   test.each(FORWARDED)(
-    'with the method %s arrives with the fields of the client and the gateway',
+    'with the method %s arrives with the fields from the client and the gateway',
     async (method) => {
       const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
       const request = raw.takeRequest();
@@ -50,7 +50,7 @@ describe('a request', () => {
     expect(request.rest.toString()).toBe('hello');
   });
 
-  test('keeps the order, case, repetition and values of its fields', async () => {
+  test('keeps the order, case and values of its fields, including repeated fields', async () => {
     const fields = [
       ['b-Lower', 'b'],
       ['ACCEPT', '*/*'],
@@ -176,7 +176,7 @@ describe('a body', () => {
   test.each([
     ['with a Content-Length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
     ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
-  ])('with every byte value, or of 5 MB, arrives unchanged when sent %s', async (_how, field, frame) => {
+  ])('of every byte value or of 5 MB arrives unchanged when sent %s', async (_how, field, frame) => {
     for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);
@@ -197,7 +197,7 @@ async function sendAll({ socket, closed }: RawConnection, bytes: number): Promis
   }
 }
 
-test('if the service responds early and closes, a client that is still uploading gets the response', async () => {
+test('if the service responds early and closes the connection, a client that is still uploading gets the response', async () => {
   const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
   const sent = sendAll(browser, UPLOAD_BYTES - START.length);
   service.socket.pause().end(okAndClose('early response'));

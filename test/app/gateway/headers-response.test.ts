@@ -6,14 +6,14 @@ import { dechunk, valuesOf, withoutFields, type RawMessage } from '../../support
 import { okAndClose, ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// These tests check the bytes of a response that the client receives, and when they arrive.
+// These tests check which bytes of a response the client receives, and when.
 
 const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway sets or that belong to one connection. All others come from the service. */
+/** Fields that the gateway sets and hop-by-hop fields. All others come from the service. */
 const OURS = [
   ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
   ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
@@ -35,7 +35,7 @@ function contentOf(response: RawMessage): { status: number; body: Buffer | null 
   };
 }
 
-/** Expects that nothing left over from the last response is read as the next response. */
+/** Expects the next response to be correct, with nothing left over from the last one. */
 async function expectNextToWork(): Promise<void> {
   raw.service.respond = () => ok('next');
   expect(contentOf(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
@@ -53,7 +53,7 @@ describe('a response', () => {
     expect(withoutFields(response, OURS).map((field) => field.join(': '))).toEqual(fields);
   });
 
-  test('keeps the order, case, repetition and values of its fields', async () => {
+  test('keeps the order, case and values of its fields, including repeated fields', async () => {
     const fields = [
       ['b-lower', '1,2 ,  3'],
       ['ETag', 'W/"a,b"'],
@@ -140,7 +140,7 @@ test('a chunked response arrives without its chunk extensions and trailers', asy
   await expectNextToWork();
 });
 
-test('a response that ends when its connection closes arrives complete', async () => {
+test('a close-delimited response arrives complete', async () => {
   raw.service.respond = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
@@ -165,7 +165,7 @@ test.each(['', 'Connection: keep-alive\r\n'])(
   },
 );
 
-test('the gateway drops early hints', async () => {
+test('the gateway drops interim responses', async () => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n';
   raw.service.respond = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
   const response = await raw.send(`GET ${PATH}`);
@@ -182,7 +182,7 @@ test('the gateway opens a new connection if the service has closed the idle one'
 });
 
 // undici refuses an unexpected 100. RFC 9110 §15.2 allows a client to ignore it.
-test('an unexpected 100 is never taken for the final response', async () => {
+test('an unexpected 100 is never treated as the final response', async () => {
   raw.service.respond = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
@@ -200,7 +200,7 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
 const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 
-// The service sends each part once the client has the previous one. A gateway that buffers would block these tests.
+// The service sends each part once the client has received the previous part. A gateway that buffered would block these tests.
 describe('the gateway does not buffer', () => {
   test.each([
     ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],

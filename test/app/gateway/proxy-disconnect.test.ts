@@ -19,7 +19,7 @@ beforeEach(() => {
 const START = 'x'.repeat(64 * 1024);
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Expects that the next request gets the only connection to the service, and its own response. */
+/** Expects the next request to get the only connection to the service, and its own response. */
 async function expectNextToWork(): Promise<void> {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 }
@@ -59,7 +59,7 @@ describe.each([
     await expectNextToWork();
   });
 
-  test('while its request waits for a connection cancels that request', async () => {
+  test('while its request is waiting for a connection cancels that request', async () => {
     const { browser: first, service } = await raw.begin(`GET ${PATH}/first`);
     const second = await openConnection(raw.testApp.config.port);
     second.socket.write(raw.head(`GET ${PATH}/second`));
@@ -85,7 +85,7 @@ describe.each([
     ['in the middle of a chunk', `${CHUNKED}\r\n\r\n9\r\nhalf`],
     ['between chunks', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n`],
     ['before the final empty line', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n0\r\n`],
-    ['before the end of its Content-Length', 'Content-Length: 9\r\n\r\nhalf'],
+    ['before it has sent its full Content-Length', 'Content-Length: 9\r\n\r\nhalf'],
   ])('%s makes the gateway abort its response', async (_where, begun) => {
     const path = `${PATH}/${randomUUID()}`;
     const { browser, service } = await raw.begin(`GET ${path}`);
@@ -138,7 +138,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
   const large = `${'no '.repeat(HALF / 4)}END`;
   const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
-  /** Sends a body that is too large to be repeated. */
+  /** Starts an upload that is too large to be repeated. */
   const beginUpload = async () => {
     const begun = await raw.begin(
       `POST ${PATH}`,
@@ -166,7 +166,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
   ) => {
     const tokenEndpoint = await refuse(service, response);
     disconnect(service.socket);
-    await eventLoopTurns(10); // the gateway has now read the end of the connection
+    await eventLoopTurns(10); // by now, the gateway has read the end of the connection
     tokenEndpoint.socket.write(REFRESHED);
   };
 
@@ -223,7 +223,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     browser.socket.destroy();
   });
 
-  test('causes no second request for a client that has disconnected, although the token is refreshed', async () => {
+  test('never causes a second request for a client that has disconnected, although the token is refreshed', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
     browser.socket.destroy();

@@ -24,10 +24,10 @@ function head(line: string, ...fields: string[]): string {
   return [line, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 }
 const post = (...fields: string[]) => head(`POST ${PATH} HTTP/1.1`, ...fields);
-/** Returns the head of an upload with a session. */
+/** Returns the head of an upload with a session cookie. */
 const upload = (...fields: string[]) => post(`Cookie: ${cookie}`, ...fields);
 
-/** Opens a connection that reads nothing until the test does. */
+/** Opens a connection that stays unread until the test reads from it. */
 function open(options: { allowHalfOpen?: boolean } = {}, at = testApp): Socket {
   return connect({ port: at.config.port, host: '127.0.0.1', ...options });
 }
@@ -40,7 +40,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return received;
 }
 
-/** Sends the complete upload before it reads the response. Simple clients do this. */
+/** Sends the complete upload before reading the response, like a simple client. */
 async function uploadThenRead(start: string): Promise<string> {
   const socket = open();
   socket.write(start);
@@ -85,7 +85,7 @@ describe('a response before the end of an upload arrives complete and closes the
     ],
     ['to a request with too many fields', 431, () => post(...MANY_FIELDS, LENGTH), '"too_many_headers"'],
     ['to a request with two Hosts', 400, () => post('Host: y', LENGTH), '"bad_request"'],
-    // Pages read and discard the body, so its end may come before the response.
+    // Pages read and discard the body, so the upload may end before the response.
     ['from a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH, CLOSE), 'Page not found'],
     ['from sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED, CLOSE), ''],
     ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
@@ -108,7 +108,7 @@ describe('a response before the end of an upload arrives complete and closes the
   });
 });
 
-test('after an early response, the server reads no further requests', async () => {
+test('after an early response, the server does not read further requests', async () => {
   const socket = open();
   socket.write(post(LENGTH));
   await once(socket, 'readable');
@@ -135,14 +135,14 @@ test('a response after the complete upload keeps the connection open', async () 
   socket.destroy();
 });
 
-describe('a client that keeps sending', () => {
-  /** A separate app, because an upload takes a second on a busy machine. */
+describe('a client that keeps sending after its response', () => {
+  /** A separate app with a short linger time. On a busy machine, the other uploads may take more than a second. */
   const shortLingerApp = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
 
   test.each([
     ['a large body', LENGTH],
     ['a small body', 'Content-Length: 500'],
-  ])('%s after its response is disconnected', async (_what, length) => {
+  ])('gets disconnected (%s)', async (_what, length) => {
     const socket = open({ allowHalfOpen: true }, shortLingerApp);
     socket.on('error', () => {});
     const closed = new Promise((resolve) => socket.once('close', resolve)); // an error closes it as well
@@ -156,7 +156,7 @@ describe('a client that keeps sending', () => {
     expect(received).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  test('after its response does not delay a drain', async () => {
+  test('does not delay a drain', async () => {
     await using own = await startTestApp();
     const socket = open({ allowHalfOpen: true }, own);
     socket.on('error', () => {});

@@ -35,7 +35,7 @@ async function expectResponse(response: RawMessage, cause: ExpectedProblem, at =
   await expectProblem(own, () => at.testApp.logged, cause);
 }
 
-/** Sends a request, and calls `respond` once the service has its head. */
+/** Sends a request, and calls `respond` once the service has received the request head. */
 async function sendWhile(respond: (service: RawConnection) => void, at = raw) {
   const taken = at.service.takeNextConnection().then((service) => {
     respond(service);

@@ -35,10 +35,10 @@ beforeEach(async () => {
 
 const isRefresh = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
 const tokenOf = (request: RawRequest) => valuesOf(request, 'authorization')[0];
-/** Requests to the service, except those to its token endpoint. */
+/** Requests to the service, except token requests. */
 const apiRequests = () => raw.service.requests.filter((request) => !isRefresh(request));
 const refreshes = () => raw.service.requests.filter(isRefresh);
-/** Frames a body in chunks of 10,000 bytes at most. */
+/** Frames a body in chunks of at most 10,000 bytes. */
 function inChunks(body: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < body.length; at += 10_000) {
@@ -76,7 +76,7 @@ describe('a request with a body of at most 64 KiB', () => {
     );
   });
 
-  test.each([0, 1, KEPT])('in chunks is repeated with the same bytes (%i)', async (size) => {
+  test.each([0, 1, KEPT])('in chunks is repeated with the same bytes (%i bytes)', async (size) => {
     const body = randomBytes(size);
     const { rest } = await raw.send(`POST ${PATH}`, ['Transfer-Encoding: chunked'], inChunks(body));
     expect(rest.toString()).toBe('done');
@@ -85,7 +85,7 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(second).toEqual(first);
   });
 
-  test('gets no part of the first response', async () => {
+  test('never gets any part of the first response', async () => {
     const { fields, rest } = await raw.send(`GET ${PATH}`);
     expect(fields.join()).not.toContain('first');
     expect(rest.toString()).toBe('done');
@@ -130,7 +130,7 @@ describe('a request with a larger body', () => {
 
 describe('a 401', () => {
   test.each(['400 Bad', '403 Forbidden', '407 Proxy', '419 Expired', '500 Oops', '503 Busy'])(
-    'refreshes the token and repeats the request, but %s does not',
+    'causes a token refresh and a repeated request, but %s does not',
     async (status) => {
       responses.toOldToken = respond(status, 'as it is');
       const { start, rest } = await raw.send(`GET ${PATH}`);
@@ -170,8 +170,8 @@ describe.each([
     ({ socket }: RawConnection) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
   ],
 ])('a service that responds with a 401 before it has the whole body and %s', (_how, refuse) => {
-  test('gets no second request, and the client gets the 401 at once', async () => {
-    const start = 'x'.repeat(KEPT); // for a longer body, the gateway starts the upstream request now
+  test('never gets a second request, and the client gets the 401 immediately', async () => {
+    const start = 'x'.repeat(KEPT); // the gateway starts the upstream request once this much of a longer body has arrived
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);
     await service.until(start);
     refuse(service);
@@ -187,7 +187,7 @@ describe('Server-Timing', () => {
   test.each<[what: string, responses: object, body: string, timing: string]>([
     ['an ordinary request', { toOldToken: ok('done') }, '', 'session;dur, token;dur, service;dur'],
     ['a repeated request', {}, '', `${REFRESHED_TIMING};desc=replayed`],
-    ['a request with too large a body to be repeated', {}, 'x'.repeat(70_000), REFRESHED_TIMING],
+    ['a request with a body too large to be repeated', {}, 'x'.repeat(70_000), REFRESHED_TIMING],
     ['a failed refresh', { atTokenEndpoint: respond('503 Busy') }, '', 'session;dur, token;dur, service;dur'],
   ])('for %s shows what the gateway refreshed and repeated', async (_what, others, body, timing) => {
     Object.assign(responses, others);

@@ -67,7 +67,7 @@ describe('an upload', () => {
 });
 
 describe('a download', () => {
-  test('that the client does not read is cut off, and its connection to the service becomes free', async () => {
+  test('that the client does not read is cut off, which frees the connection to the service', async () => {
     let taken = 0;
     const freed = new Promise<void>((resolve) => {
       testApp.intercept = (_req, res) => {
@@ -105,7 +105,7 @@ async function startMeteredApp(): Promise<TestApp> {
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;
 
-test('uploads that arrive byte by byte occupy no connection to the service', async () => {
+test('uploads that arrive byte by byte do not occupy connections to the service', async () => {
   await using metered = await startMeteredApp();
   const sockets: Socket[] = [];
   for (let session = 0; session < SESSIONS; session += 1) {
@@ -141,7 +141,7 @@ test('uploads that arrive byte by byte occupy no connection to the service', asy
   await eventually(async () => (await requestsInFlight(metered)) === 0);
 });
 
-test('the gateway refreshes a token that expires while an upload arrives, and sends the new one', async () => {
+test('the gateway refreshes a token that expires while an upload is arriving, and sends the new token', async () => {
   await using metered = await startMeteredApp();
   const { cookie: session } = await metered.createSession();
   const headers = { cookie: session, 'x-requested-with': 'x', 'content-length': '2' };

@@ -80,7 +80,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(service.url, { ...UNREACHABLE, logged: /SELF_SIGNED_CERT/ });
   });
 
-  test('plain HTTP where TLS is expected', async () => {
+  test('plain HTTP instead of TLS', async () => {
     await using service = await startRawService();
     const refuse = ({ socket }: RawConnection) =>
       socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
@@ -89,7 +89,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
 
-  test('a certificate for another name, which does not use up a connection of the pool', async () => {
+  test('a certificate for another name, which does not use up a pool connection', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
@@ -100,7 +100,7 @@ describe('service_unreachable means', () => {
     await kill();
   });
 
-  test('a connection that is reset at once', async () => {
+  test('a connection that is reset immediately', async () => {
     await using service = await startRawService();
     void service.takeNextConnection().then(({ socket }) => socket.resetAndDestroy());
     await expectProblemAt(service.origin, { ...UNREACHABLE, logged: /ECONNRESET/ });

@@ -11,14 +11,14 @@ import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// A complete response arrives complete, a broken response never looks complete, and the pool loses no connection. This holds
-// however the service responds and closes, and however the client reads. An uncaught error fails the test.
+// However the service responds and closes, and however the client reads: a complete response arrives complete, a broken response
+// never looks complete, and the pool never loses a connection. An uncaught error fails the test.
 
-/** Up to eight requests arrive at once, and one session may use half of the connections. */
+/** Up to eight requests arrive at the same time, and a session may use half of the connections. */
 const CONNECTIONS = 2 * 8;
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) }));
-/** Cloakroom's side of each connection, by client port. */
+/** Cloakroom's side of each connection, keyed by client port. */
 const accepted = new Map<number | undefined, Socket>();
 beforeAll(() => {
   raw.testApp.running.server.on('connection', (socket: Socket) => {
@@ -32,7 +32,7 @@ const served = fc.record({
   status: fc.constantFrom('200 OK', '401 Unauthorized', '404 Not Found'),
   framing: fc.constantFrom('length', 'chunks', 'close', 'too short', 'no last chunk'),
   isLast: fc.boolean(),
-  /** Parts of the body, and how many turns of the event loop follow each. */
+  /** Parts of the body, and the number of event loop turns after each. */
   pieces: fc.array(
     fc.record({ bytes: fc.constantFrom(0, 1, 5_000, 16_384, 20_000, 65_536, 70_000), turns: fc.nat(3) }),
     { maxLength: 4 },
@@ -50,7 +50,7 @@ const isWhole = (request: Served) => !isBroken(request) && request.closing !== '
 
 const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
 
-/** Returns what is wrong with the response that the client received, or null. */
+/** Returns a description of the fault in the response that the client received, or null. */
 function faultOf(request: Served, text: string): string | null {
   if (isBroken(request)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
   if (!isWhole(request)) return null; // a reset may lose any part
@@ -82,7 +82,7 @@ async function serve(socket: Socket, request: Served): Promise<void> {
   else if (closing === 'ends' || !isWhole(request) || framing === 'close') socket.end();
 }
 
-/** Expects that all connections carry requests at once. Each request has its own session, because each session has a quota. */
+/** Expects all connections to carry requests at the same time. Each request has its own session, because sessions have quotas. */
 async function expectAllConnections(): Promise<void> {
   const { promise: allAreThere, resolve } = createDeferred<void>();
   raw.service.requests.length = 0;

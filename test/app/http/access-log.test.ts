@@ -11,8 +11,8 @@ import { startHttpServer } from '../../support/http-server.ts';
 type Target = readonly [method: string, target: string, status?: number];
 
 /**
- * Sends requests one after another, each on its own connection. Resolves with the logged lines and the number of bytes that the
- * client received.
+ * Sends requests one after another, each on a new connection. Resolves with the responses, the log lines and the number of bytes
+ * that the client received for the last request.
  */
 async function logRequests(
   targets: readonly Target[],
@@ -60,7 +60,7 @@ async function logRequests(
   };
 }
 
-describe('the log line of a request', () => {
+describe('the log line for a request', () => {
   test('omits the query and the fragment from the path, even if their delimiters are encoded', async () => {
     const targets = ['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'];
     const { entries } = await logRequests(targets.map((target) => ['GET', target]));
@@ -102,7 +102,7 @@ describe('the log line of a request', () => {
     expect(entries).toMatchObject([{ bytes: bytesReceived }]);
   });
 
-  test('has the log id of the session, the state of its token, and the duration of each part', async () => {
+  test('contains the session log id, the token state and the duration of each part', async () => {
     const session = { session: 'abcdefghijklmnop', token: 'refreshed' as const, bytesIn: 3 };
     const times = { session: 0.26, token: 0, service: 1_234.56 };
     const { entries } = await logRequests([['GET', '/a']], { known: { ...session, times } });
@@ -120,7 +120,7 @@ describe('a health check', () => {
   const summarize = ({ entries }: Awaited<ReturnType<typeof logRequests>>) =>
     entries.map(({ level, path, status = 'none' }) => [level, path, status].join(' '));
 
-  test('that succeeds like the previous one is not logged', async () => {
+  test('that succeeds is not logged if the previous check succeeded', async () => {
     const get = ['/healthz', '/readyz?of=a-load-balancer'].map((path): Target => ['GET', path, 200]);
     const head = ['/readyz', '/healthz?'].map((path): Target => ['HEAD', path, 200]);
     const round = [READY, ...get, ...head];
@@ -128,7 +128,7 @@ describe('a health check', () => {
     expect(summarize(logged)).toEqual(['info /readyz 200', 'info /healthz 200']);
   });
 
-  test('that fails is logged, and so is the next one that succeeds', async () => {
+  test('that fails is logged, and so is the next successful check', async () => {
     const statuses = [200, 200, 503, 503, 200, 200, 0, 200, 200];
     const logged = await logRequests(statuses.map((status) => ['GET', '/readyz', status]));
     const written = summarize(logged).map((line) => line.split(' ').at(-1));

@@ -40,7 +40,7 @@ const requestLines = () => testApp.logged.filter((line) => line.includes('"msg":
 
 describe('a thousand requests in one packet', () => {
   test.each(['/openapi.json', '/', '/healthz', API])(
-    'get one response, which closes the connection (%s)',
+    'get a single response, which closes the connection (%s)',
     async (path) => {
       const responses = await sendRaw(testApp, request('GET', path).repeat(1_000));
       expect(statusesOf(responses)).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('a thousand requests in one packet', () => {
     },
   );
 
-  test('reach the service as one request', async () => {
+  test('reach the service as a single request', async () => {
     const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
     expect(testApp.serviceRequests).toHaveLength(1);
@@ -145,20 +145,23 @@ test('an HTTP/1.0 client that closes its side gets a reset, so a partial respons
 const PATHS =
   '/ /auth/login /auth/callback /auth/session /workspaces /console /openapi.json /api/public/v1/workspaces';
 
-test.each(PATHS.split(' '))('a malformed chunk after the head of GET %s logs no error', async (path) => {
-  for (const session of ['', `Cookie: ${cookie}\r\n`]) {
-    const client = connect(testApp.config.port, '127.0.0.1');
-    const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
-    client.on('error', () => {}); // a reset ends the connection as well
-    client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-    await ended;
-    client.destroy();
-  }
-  // Once a later request has been logged, these two have been logged as well.
-  await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
-  await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
-  expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
-});
+test.each(PATHS.split(' '))(
+  'a malformed chunk after the head of GET %s does not cause an error log',
+  async (path) => {
+    for (const session of ['', `Cookie: ${cookie}\r\n`]) {
+      const client = connect(testApp.config.port, '127.0.0.1');
+      const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
+      client.on('error', () => {}); // a reset ends the connection as well
+      client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+      await ended;
+      client.destroy();
+    }
+    // Once a later request has been logged, these two have been logged as well.
+    await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
+    await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
+    expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
+  },
+);
 
 test('a client that reads a large response slowly but steadily receives all of it', async () => {
   const [size, step, silenceMs] = [64_000_000, 16_000_000, 60_000];

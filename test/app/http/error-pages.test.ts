@@ -9,7 +9,7 @@ import { startHttpServer } from '../../support/http-server.ts';
 import { exchangeBytes } from '../../support/raw-client.ts';
 import { render } from '../../support/render.ts';
 
-/** Creates an app whose pages use the handler `page`. Returns it with the lines that it logs. */
+/** Creates an app whose pages use the handler `page`. Returns the app and its log lines. */
 function createApp(page: RequestHandler, { renderPage = render, signedIn = false } = {}) {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
@@ -27,7 +27,7 @@ interface Sent {
   readonly accept?: string;
 }
 
-/** Requests a page that fails with this error. Resolves with the response and the logged lines. */
+/** Requests a page that fails with this error. Resolves with the response and the log lines. */
 async function fail(
   error: unknown,
   {
@@ -42,7 +42,7 @@ async function fail(
   return { response, lines, type: response.headers['content-type'] };
 }
 
-/** Returns the links of an error page in order. */
+/** Returns the links on an error page, in order. */
 function linksOf(html: string): string[] {
   const actions = /<p class="actions">(.*?)<\/p>/s.exec(html)?.[1] ?? '';
   return [...actions.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href, label]) => `${label}: ${href}`);
@@ -52,7 +52,7 @@ const secret = new Error('secret cause');
 const outage = new StoreUnavailableError(secret);
 const noSuchItem = new AppError('page_not_found');
 
-test('the error page of a Redis outage has its text, headers and request id, and does not say whether the user is signed in', async () => {
+test('the error page for a Redis outage has the right text, headers and request id, and does not say whether the user is signed in', async () => {
   const { response, type } = await fail(outage);
   expect(response.status).toBe(503);
   expect(response.headers['retry-after']).toBe('2');
@@ -66,7 +66,7 @@ test('the error page of a Redis outage has its text, headers and request id, and
 test.each([
   ['an unknown error', secret],
   ['a thrown value that is not an Error', { status: 418, message: 'secret cause' }],
-])('%s gets a 500 page without its cause, and is logged as an error', async (_what, error) => {
+])('%s results in a 500 page without the cause, and is logged as an error', async (_what, error) => {
   const { response, lines } = await fail(error);
   expect(response.status).toBe(500);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
@@ -101,7 +101,7 @@ test('an error page that offers to try again shows how long to wait', async () =
   expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
 });
 
-test('the error page of a failed form neither offers to resend it nor shows how long to wait', async () => {
+test('the error page for a failed form submission neither offers to resend the form nor shows how long to wait', async () => {
   const { response } = await fail(outage, { method: 'post' });
   expect([response.status, response.headers['retry-after']]).toEqual([503, '2']);
   expect(linksOf(response.text)).toEqual([START]);
@@ -116,7 +116,7 @@ test('an error page shows its status, except after denied consent, which is not 
 });
 
 test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
-  'no link on the error page for %s leads to another site',
+  'links on the error page for %s never lead to another site',
   async (target) => {
     const { app } = createApp((_req, _res, next) => next(secret));
     const outer = express().use((req, res, next) => {
@@ -136,7 +136,7 @@ test.each([
   ['the page that failed', new AppError('permission_missing'), 'Sign in again', '/page?a=1&b=%2F'],
   ['the page given with the error', new AppError('code_missing', { returnTo: '/' }), 'Try again', '/'],
 ])(
-  'an error that a sign-in can fix links to sign-in, which returns to %s',
+  'the page for an error that a sign-in can fix has a sign-in link that returns to %s',
   async (_where, error, label, returnTo) => {
     const { response } = await fail(error, { path: '/page?a=1&b=%2F' });
     expect(linksOf(response.text)[0]).toBe(`${label}: /auth/login?return_to=${encodeURIComponent(returnTo)}`);
@@ -168,7 +168,7 @@ test('a path with a malformed percent-encoding gets a 400 page', async () => {
   expect(lines).toEqual([]);
 });
 
-test('a failure on our side is logged with its cause and request id, but without the query', async () => {
+test('a server-side failure is logged with its cause and request id, but without the query', async () => {
   const { response, lines } = await fail(outage, { path: '/page?token=hidden' });
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({

@@ -14,7 +14,7 @@ const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent
 /** For a longer body, the gateway starts the upstream request once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
-/** Much shorter than each limit. */
+/** Much shorter than each time limit. */
 const DRIP_MS = 50;
 
 const testApp = useTestApp({}, undefined, {
@@ -26,7 +26,7 @@ let cookie: string;
 let socket: Socket;
 let received: string;
 let closed: Promise<unknown>;
-/** Whether the whole body reached the service. Resolves once the request has ended there. */
+/** Resolves once the request has ended at the service, with whether the whole body arrived. */
 let arrivedWhole: Promise<boolean>;
 /** Makes the service read the whole body. */
 let take: Interceptor;
@@ -96,7 +96,7 @@ describe('a request head', () => {
     expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
 
-  test('must arrive within the time limit of a whole request', async () => {
+  test('must arrive within the time limit for a whole request', async () => {
     await using _own = await openOwn({ clientRequestSeconds: 0.3 });
     using watch = startStopwatch();
     socket.write('GET / HT');
@@ -161,10 +161,10 @@ describe('a request body', () => {
 });
 
 test.each([
-  ['pipelines', () => head().replace('POST', 'GET').repeat(2)],
+  ['pipelines requests', () => head().replace('POST', 'GET').repeat(2)],
   ['continues its upload', () => head('Content-Length: 50000000') + START],
 ])(
-  'a client that reads nothing of its response has its connection reset, even if it %s',
+  'a client that does not read its response has its connection reset, even if it %s',
   async (_what, toRequest) => {
     await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responding = createDeferred<void>();
@@ -195,7 +195,7 @@ describe('an HTTP/1.0 client, for which a closed connection ends the response,',
     expect(received).toMatch(/half$/);
   });
 
-  test('gets a reset if it reads nothing of its response', async () => {
+  test('gets a reset if it does not read its response', async () => {
     await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responded = createDeferred<void>();
     own.intercept = (_req, res) => {
@@ -222,7 +222,7 @@ test('the server closes an idle connection after the time announced in Keep-Aliv
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
 });
 
-test('the idle timeout closes an idle connection, but not one that waits for a response', async () => {
+test('the idle timeout closes an idle connection, but not a connection with a response in progress', async () => {
   await using own = await openOwn({ clientIdleSeconds: 0.3, serviceTimeoutSeconds: 0.5 });
   own.intercept = (_req, res) => {
     res.write('first');

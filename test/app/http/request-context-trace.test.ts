@@ -63,7 +63,7 @@ describe('a trace', () => {
     await lineOf(id); // otherwise the line could appear during the next test
   });
 
-  test('that is malformed is neither logged nor forwarded, and nor is its tracestate', async () => {
+  test('that is malformed is neither logged nor forwarded, nor is its tracestate', async () => {
     const id = await getFromService(MALFORMED);
     const [sent = { traceparent: 'no request' }] = sentHeaders();
     expect(Object.keys(sent).filter((name) => name.startsWith('trace'))).toEqual([]);

@@ -46,7 +46,7 @@ const OF_GATEWAY = [
 ];
 const WITHOUT_COOKIE = ['GET /', 'GET /api/public/v1/things'];
 
-/** Returns the header fields of a response, by name. */
+/** Returns the header fields of a response, keyed by name. */
 async function headersOf(line: string, withCookie: boolean): Promise<Map<string, string>> {
   const fields = ['Host: x', 'Connection: close', ...(withCookie ? [`Cookie: ${cookie}`] : [])];
   const response = await sendRaw(testApp, [`${line} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
@@ -57,7 +57,7 @@ async function headersOf(line: string, withCookie: boolean): Promise<Map<string,
   );
 }
 
-/** Responses from the service may keep the headers of the service. */
+/** Responses from the service may keep its headers. */
 const isOfService = (line: string, withCookie: boolean) => withCookie && line === 'GET /api/public/v1/things';
 
 const cases = [
@@ -92,7 +92,7 @@ test.each(ownCases)(
 );
 
 test.each(OURS)(
-  'the response to %s is isolated, and caches may store it only if it is the same for all users',
+  'the response to %s restricts cross-origin use, and caches may store it only if it is the same for all users',
   async (line) => {
     const headers = await headersOf(line, true);
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
@@ -102,6 +102,6 @@ test.each(OURS)(
   },
 );
 
-test('the session used in these tests is signed in', async () => {
+test('the cookie used in these tests belongs to a signed-in session', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);
 });

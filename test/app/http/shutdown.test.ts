@@ -22,7 +22,7 @@ const LONG_MS = 60_000;
 type Handle = (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown;
 type Options = Partial<ShutdownOptions>;
 
-/** Creates a server on a bound port. `listen()` starts it. The handler is told whether the drain refuses the request. */
+/** Creates a server on a bound port. `listen()` starts it. The handler learns whether the drain refuses the request. */
 async function createDrainable(handle: Handle, options: Options = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const log = createLog('silent');
@@ -49,7 +49,7 @@ async function serveEarlyClient(options: Options = {}) {
 
 type Started = Awaited<ReturnType<typeof serve>>;
 
-/** Starts a server. By default, its responses say whether the drain refuses the request. */
+/** Starts a server. By default, it responds with `refused` or `served`. */
 async function serve(
   options: Options = {},
   handle: Handle = (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
@@ -127,7 +127,7 @@ test.each([
   const serverEnd = await responding.promise;
   if (isFinished) {
     client.end();
-    await once(serverEnd, 'end'); // Node closes our side after the response
+    await once(serverEnd, 'end'); // Node closes the server's side after the response
   }
   expect(await app.drain(30)).toBe(false);
   client.resume();
@@ -185,7 +185,7 @@ test.each([
     'is still sending a body after its response',
     'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 300000\r\n\r\nab',
   ],
-])('a drain does not wait for a connection that %s', async (_name, bytes) => {
+])('a drain does not wait for a client that %s', async (_name, bytes) => {
   const app = await serve();
   app.server.on('connect', (_req, socket) => socket.on('error', () => {}));
   const client = await open(app);
@@ -199,7 +199,7 @@ test('a drain does not wait for a response that was aborted while its HTTP/1.0 c
   const ended = createDeferred<void>();
   const { port, drain } = await serve({}, (req, res) => {
     req.socket.once('end', () => {
-      abortResponse(res); // while Node is closing our side
+      abortResponse(res); // while Node is closing the server's side
       ended.resolve();
     });
   });
@@ -320,7 +320,7 @@ describe('a load balancer', () => {
     // If this machine stalled, the pause between requests may have been long enough for the drain to end.
     for (let times = 1; seen.pauseMs > 300 && times < 10; times += 1) seen = await sendThroughDrain();
     expect(seen.pauseMs).toBeLessThanOrEqual(300);
-    // Without these requests, it would have ended half a second after the next readiness check.
+    // Without these requests, the drain would have ended half a second after the next readiness check.
     expect(seen.ms).toBeGreaterThan(950);
     expect(seen.stopwatchMs).toBeLessThan(2_500);
     expect(seen.inTime).toBe(true);

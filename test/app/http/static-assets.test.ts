@@ -25,7 +25,7 @@ describe('a folder', () => {
   const write = async (file: string, content: string) => writeFile(join(folder, file), content);
   const urlOfA = () => createAssets(folder).url('a.js');
 
-  test('has the same URLs wherever they are computed', () => {
+  test('has the same URLs in every process', () => {
     const url = urlOfA();
     expect(url).toMatch(/^\/assets\/[0-9a-f]{16}\/a\.js$/);
     expect(urlOfA()).toBe(url);
@@ -42,7 +42,7 @@ describe('a folder', () => {
     expect(urlOfA()).not.toBe(before);
   });
 
-  test('is served as first read, even if its files have changed since', async () => {
+  test('is served as it was first read, even if its files have since changed', async () => {
     const assets = createAssets(folder);
     await write('a.js', 'another version');
     await rm(join(folder, 'inside'), { recursive: true });
@@ -89,7 +89,7 @@ describe('Cloakroom', () => {
   });
 
   test.each([
-    ['with the version of another process', `/assets/${OTHER_VERSION}/cloakroom.css`],
+    ['with the version from another process', `/assets/${OTHER_VERSION}/cloakroom.css`],
     ['without a version', '/assets/cloakroom.css'],
   ])('serves its own file at a URL %s, but does not let caches store it', async (_which, path) => {
     const response = await open(path).expect(200);
@@ -136,7 +136,7 @@ describe('Cloakroom', () => {
     expect(head.headers['content-length']).toBe(headers['content-length']);
   });
 
-  test('refuses to replace a file', async () => {
+  test('refuses a POST request for a file', async () => {
     const response = await request(testApp.origin).post(cssUrl()).expect(404);
     expect(response.headers['cache-control']).toBe('no-store');
   });

@@ -22,7 +22,7 @@ test('a sign-in sends PKCE, a fresh state and the exact redirect_uri to the serv
     expect(two.searchParams.get(name)).not.toBe(one.searchParams.get(name));
 });
 
-test('a sign-in ignores the Host of its request in redirect_uri', async () => {
+test('the redirect_uri of a sign-in does not depend on the Host of the request', async () => {
   const response = await request(testApp.origin).get('/auth/login').set('host', 'evil.example').expect(302);
   const { searchParams } = new URL(response.headers['location'] ?? '');
   expect(searchParams.get('redirect_uri')).toBe(`${testApp.origin}/auth/callback`);

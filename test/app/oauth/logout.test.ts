@@ -6,7 +6,7 @@ import { useTestApp } from '../../support/fixtures.ts';
 const testApp = useTestApp();
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
-test('a sign-out ends the session and clears the cookie, the cache and the storage of the browser', async () => {
+test('a sign-out ends the session and clears the browser’s cookie, cache and storage', async () => {
   const { browser } = await testApp.signIn();
   const cookie = await browser.cookie(testApp.origin, 'cloakroom');
   const done = await browser.fetch(`${testApp.origin}/auth/logout`, { method: 'POST', headers: SAME_SITE });

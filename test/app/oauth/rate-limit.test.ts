@@ -60,7 +60,7 @@ test('reaching the limit is logged once per window', async () => {
   ]);
 });
 
-test('Redis stores a client address only as a hash with a separate key, derived from the session key', async () => {
+test('Redis stores a client address only as a keyed hash, with a separate key derived from the session key', async () => {
   await using testApp = await startTestApp();
   await signIn(testApp.origin);
   const [key = '', ...more] = await testApp.redis.keys(COUNT_KEYS);
@@ -95,14 +95,14 @@ test('a window lasts ten minutes from the first sign-in, and then a new window s
   const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
-  // While Redis is slow, the count of the process applies.
+  // While Redis is slow, the process's own count applies.
   await eventually(async () => {
     await testApp.redis.pexpireat(key, 1); // lets the key expire
     return (await signIn(testApp.origin)).status === 302;
   });
 });
 
-test('a HEAD request counts, because it also starts a sign-in', async () => {
+test('a HEAD request is counted, because it also starts a sign-in', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const head = await fetch(testApp.origin + LOGIN_PATH, { method: 'HEAD', redirect: 'manual' });
   expect([head.status, (await signIn(testApp.origin)).status]).toEqual([302, 429]);
@@ -115,15 +115,15 @@ test('SIGN_INS_PER_ADDRESS=0 sets no limit', async () => {
 });
 
 test.each([
-  ['without TRUST_PROXY, X-Forwarded-For changes nothing', '0', ['192.0.2.1', '192.0.2.2'], [302, 429]],
+  ['without TRUST_PROXY, X-Forwarded-For is ignored', '0', ['192.0.2.1', '192.0.2.2'], [302, 429]],
   [
-    'behind a proxy, the address that the proxy reports counts, whatever the client claims',
+    'behind a proxy, sign-ins are counted by the address that the proxy reports, whatever the client claims',
     '1',
     ['192.0.2.1', '192.0.2.2, 192.0.2.1', '192.0.2.1:49152', '::ffff:192.0.2.1', '192.0.2.1, 192.0.2.3'],
     [302, 429, 429, 429, 302],
   ],
   [
-    'the addresses of one IPv6 network are counted together',
+    'addresses in the same IPv6 network are counted together',
     '1',
     ['2001:db8:1::1', '2001:db8:1:ffff:2::', '2001:db8:2::1'],
     [302, 429, 302],
@@ -161,7 +161,7 @@ test('while Redis is down or hangs, a process uses its own counts and responds w
   await untilReady(fleet.at(0));
   await eventually(async () => {
     const isCountedAnew = String(await three()) === '302,302,429';
-    // While Redis is slow, the count of the process applies.
+    // While Redis is slow, the process's own count applies.
     if (!isCountedAnew) await fleet.redis.flushall();
     return isCountedAnew;
   });
@@ -258,7 +258,7 @@ test('in a cluster, each master counts its own keys, even after it has lost the 
   const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
   expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
   for (const { master } of topology.shards) await master.sendCommand('SCRIPT', 'FLUSH');
-  // The count in Redis is one higher than the count of the process, which applies while Redis is slow.
+  // The count in Redis is one higher than the process's own count, which applies while Redis is slow.
   const countsTogether = async (key: string) => {
     let own = 0;
     await eventually(async () => (await other(key)) === (own += 1) + 1);

@@ -79,7 +79,7 @@ describe('POST /auth/session', () => {
   });
 
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
-    'responds with a 403 problem to %j and extends nothing',
+    'responds to %j with a 403 problem and does not extend the session',
     async (headers) => {
       await expireIn50Seconds();
       const response = await extend(headers).set('accept', 'text/html').expect(403);
@@ -105,5 +105,5 @@ test.each([API_PATH, '/'])('a request for %s restarts the idle time with one Red
   expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
 });
 
-/** Commands from the test itself, and commands that open and check connections. */
+/** Commands that the test itself sends, and commands that open and check connections. */
 const OF_THE_TEST = /^(?:config|info|ttl|expire|client|ping|command)/;

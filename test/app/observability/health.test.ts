@@ -48,7 +48,7 @@ async function readyz(client = redis): Promise<{ status: number; body: unknown }
 
 const backToReady = async () => eventually(async () => (await readyz()).status === 200);
 
-test('a process that can serve is ready, and its check leaves nothing in Redis', async () => {
+test('a process that can serve requests is ready, and the check leaves nothing in Redis', async () => {
   await admin.flushall();
   expect(await readyz()).toEqual(READY);
   expect(await admin.dbsize()).toBe(0);
@@ -57,7 +57,7 @@ test('a process that can serve is ready, and its check leaves nothing in Redis',
 describe('a process is not ready', () => {
   afterEach(backToReady);
 
-  test('while it drains', async () => {
+  test('while it is draining', async () => {
     draining = true;
     expect(await readyz()).toEqual(notReady('draining'));
     draining = false;
@@ -173,7 +173,7 @@ describe('with a cluster', () => {
     return response;
   };
 
-  test('the process is ready while any master serves, and limited while one is full', async () => {
+  test('the process is ready while any master is serving, and limited while one is full', async () => {
     const [first, second] = masters;
     if (first === undefined || second === undefined) throw new Error('no masters');
     expect(await readyzInTime()).toEqual(READY);

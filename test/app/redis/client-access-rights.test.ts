@@ -10,20 +10,20 @@ import { startTestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
 const guide = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8');
-/** The arguments of redis-cli, without the password, which comes from standard input. */
+/** The arguments for redis-cli, without the password, which comes from standard input. */
 const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '').split(' ');
 
 const server = useFixture(startPrivateRedis);
 /** The test's own connection, as the default user. */
 const redis = useFixture(async () => openRedis(server.url));
-/** Uses a Redis user with the documented rights. */
+/** Uses a Redis user with the documented permissions. */
 const testApp = useFixture(async () => {
   await redis.call(command, ...words, '>PASSWORD');
   return startTestApp({ REDIS_URL: urlOfUser() });
 });
 const urlOfUser = () => server.url.replace('://', '://cloakroom:PASSWORD@');
 
-test('the documented Redis user has all rights that a session needs, from sign-in to sign-out', async () => {
+test('the documented Redis user has all permissions that a session needs, from sign-in to sign-out', async () => {
   await redis.call('ACL', 'LOG', 'RESET');
   const { browser } = await testApp.signIn();
   const statusOfApi = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
@@ -43,7 +43,7 @@ test('the doctor finds no problem with the documented Redis user', async () => {
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('the documented Redis user may neither administer Redis nor access keys of other programs', async () => {
+test('the documented Redis user may neither administer Redis nor access the keys of other programs', async () => {
   await using own = await openRedis(urlOfUser());
   for (const forbidden of ['CONFIG GET *', 'KEYS *', 'FLUSHALL', 'GET other:key']) {
     const [name = '', ...rest] = forbidden.split(' ');

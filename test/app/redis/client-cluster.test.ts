@@ -12,7 +12,7 @@ const topology = useFixture(startCluster);
 const client = useFixture(async () => openClient(topology.url));
 
 const SECONDS = 60;
-/** All nodes, by shard. */
+/** All nodes, grouped by shard. */
 const nodesByShard = () => topology.shards.map(({ master, replica }) => [master, replica]);
 const tell = async (nodes: readonly RedisNode[], ...command: string[]) =>
   Promise.all(nodes.map(async (node) => node.sendCommand(...command)));
@@ -82,7 +82,7 @@ test('a login is tried at every node, whichever node stores the key', async () =
   }
 });
 
-test('while a slot moves to another master, every key can still be found', async () => {
+test('while a slot is moving to another master, every key can still be found', async () => {
   const keys = ['{moving}:first', '{moving}:second'];
   for (const key of keys) await client.set(key, key, 'EX', SECONDS);
   const { slot, from, to } = await pickMove('{moving}');
@@ -100,7 +100,7 @@ test('while a slot moves to another master, every key can still be found', async
   expect(await readAll()).toEqual(keys);
 });
 
-test('a requested failover fails only commands on a connection that ioredis replaces', async () => {
+test('during a requested failover, only commands on a connection that ioredis replaces fail', async () => {
   const [{ master, replica }] = topology.shards;
   const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
   const readAll = async () => {

@@ -25,7 +25,7 @@ describe('changing the login', () => {
     for (const [user, secret] of Object.entries(SECRETS))
       await redis.call('ACL', 'SETUSER', user, 'reset', 'on', `>${secret}`, '~*', '&*', '+@all');
   });
-  // Redis notices a closed connection slightly later than the client.
+  // Redis notices a closed connection slightly later than the client does.
   afterEach(async () => eventually(async () => (await connections()).length === 0));
 
   const login = (user: keyof typeof SECRETS) => ({ username: user, password: SECRETS[user] });
@@ -72,7 +72,7 @@ describe('changing the login', () => {
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
-  test('lets a client connect that was refused with the old password', async () => {
+  test('allows a client to connect after Redis refused its old password', async () => {
     await redis.call('ACL', 'SETUSER', 'one', 'resetpass', '>another');
     await using client = createClient(urlOf('one'));
     await expect(redisReady(client)).rejects.toThrow("Redis can't be used");

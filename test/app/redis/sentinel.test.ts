@@ -62,7 +62,7 @@ test('a former master is not read when it recovers after a failover', async () =
   expect(await readBoth()).toEqual(['new', 'new']);
 });
 
-test('closing takes no longer than a command, even if the master hangs', async () => {
+test('closing the client takes no longer than a command timeout, even if the master hangs', async () => {
   const client = await openSettled();
   await whileMasterHangs(async () => {
     using watch = startStopwatch();
@@ -71,7 +71,7 @@ test('closing takes no longer than a command, even if the master hangs', async (
   });
 });
 
-// These tests come last, because Sentinels that were refused for a moment are slow to fail over.
+// These tests come last, because Sentinels whose login was refused for a moment are slow to fail over.
 
 test('a new login is tried at the master', async () => {
   await using client = await openSettled();

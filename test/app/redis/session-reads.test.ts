@@ -29,7 +29,7 @@ const unavailable = (message: RegExp) => ({
   }),
 });
 
-/** Runs `work`. Resolves with the number of times that Redis ran these commands, including in scripts. */
+/** Runs `work`. Resolves with the number of EVAL and GETEX commands that Redis ran, including in scripts. */
 async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; getex: number }> {
   await redis.config('RESETSTAT');
   await work();
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-describe('the reads of one turn of the event loop', () => {
+describe('the reads in one event loop turn', () => {
   test('become one command', async () => {
     const values = await setMany(8);
     const counts = await countsOf(async () => {
@@ -86,7 +86,7 @@ describe('the reads of one turn of the event loop', () => {
     expect(counts).toEqual({ eval: 1, getex: 8 });
   });
 
-  test('are not batched with the reads of the next turn', async () => {
+  test('are not batched with the reads in the next turn', async () => {
     const counts = await countsOf(async () => {
       const first = reader.read('one');
       await turn();
@@ -109,7 +109,7 @@ describe('the reads of one turn of the event loop', () => {
     expect(await Promise.all(reads)).toEqual(['value', 'other value', 'value']);
   });
 
-  test('may return a large value and a small one', async () => {
+  test('may return large and small values', async () => {
     const large = 'abc'.repeat(100_000);
     await redis.mset('large', large, 'small', 'small');
     const [first, second] = await Promise.all(['large', 'small'].map(reader.read));
@@ -131,7 +131,7 @@ describe('a value of the wrong type', () => {
     await redis.set('string', 'value');
   });
 
-  test('fails its own read but no other read in the batch', async () => {
+  test('fails its own read but not the other reads in the batch', async () => {
     const reads = await Promise.allSettled(['string', 'list', 'string'].map(reader.read));
     expect(reads).toEqual([fulfilled('value'), unavailable(/^WRONGTYPE /), fulfilled('value')]);
   });
@@ -217,7 +217,7 @@ test('if the Redis user may not run EVAL, a batch fails with the error from Redi
 });
 
 describe('while Redis hangs', () => {
-  test('each read fails after 1.5 s, and no later read gets a delayed reply', async () => {
+  test('each read fails after 1.5 s, and later reads never get a delayed reply', async () => {
     const values = await setMany(4);
     const [a = '', b = '', c = '', d = ''] = values;
     process.kill(server.pid, 'SIGSTOP');
@@ -235,7 +235,7 @@ describe('while Redis hangs', () => {
     expect(await Promise.all([c, d].map(reader.read))).toEqual([c, d]);
   });
 
-  test('the connection and its waiting reads are closed soon after a timeout', async () => {
+  test('soon after a timeout, the connection is closed and its waiting reads fail', async () => {
     const closed = new Promise((resolve) => reader.client.once('close', resolve));
     process.kill(server.pid, 'SIGSTOP');
     try {

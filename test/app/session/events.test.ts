@@ -23,7 +23,7 @@ const MAX_AGE_MS = 43_200_000;
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 const LOGOUT = ['/auth/logout', { method: 'POST', headers: SAME_SITE }] as const;
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
-/** Makes a request part of a trace. */
+/** Options for a request that is part of a trace. */
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 
 /** Resolves with the log line that has this message and this session or request, once it is written. */
@@ -73,7 +73,7 @@ describe('the log id of a session', () => {
     'is logged with a request that is refused with a %i before the session is read',
     async (status, path, init) => {
       const { id, cookie } = await testApp.createSession();
-      // Unlike fetch(), undici's request() sends TRACE.
+      // Unlike fetch(), undici's request() can send TRACE.
       const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
       const response = await request(testApp.origin + path, { method, headers: { cookie, ...headers } });
       await response.body.dump();
@@ -152,14 +152,14 @@ describe('the log of a session', () => {
     });
   });
 
-  describe.each([API_PATH, '/workspaces', '/auth/session'])('when a request for %s finds it', (path) => {
+  describe.each([API_PATH, '/workspaces', '/auth/session'])('after a request for %s', (path) => {
     const expire = () => testApp.advanceClock(MAX_AGE_MS);
     const overwrite = async (id: string) =>
       testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
     test.each([
-      ['past its maximum age', 'session ended', { reason: 'age' }, expire],
-      ['with an invalid value', 'session record refused', {}, overwrite],
-    ])('%s, has the line "%s"', async (_how, msg, fields, change) => {
+      ['is past its maximum age', 'session ended', { reason: 'age' }, expire],
+      ['has an invalid value', 'session record refused', {}, overwrite],
+    ])('whose session %s has the line "%s"', async (_how, msg, fields, change) => {
       const { id, cookie } = await testApp.createSession();
       await change(id);
       const { requestId } = await send(cookie, path, TRACED);
@@ -168,7 +168,7 @@ describe('the log of a session', () => {
   });
 });
 
-describe('the token state in the log line of a request is', () => {
+describe('the token state in the log line for a request is', () => {
   /** Sends a request with a new session. Resolves with the token state in its log line. */
   const tokenOf = async (grant: Partial<Grant> = {}, path = API_PATH, init: Init = {}) => {
     const { requestId } = await send((await testApp.createSession(grant)).cookie, path, init);
@@ -213,7 +213,7 @@ describe('the token state in the log line of a request is', () => {
   });
 });
 
-test('the log line of a request has the bytes in both directions and the duration of each part', async () => {
+test('the log line for a request contains the bytes in both directions and the duration of each part', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
   const { cookie } = await testApp.createSession();
   const init = { method: 'PUT', headers: SAME_SITE, body: 'twelve bytes' };

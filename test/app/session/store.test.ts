@@ -71,7 +71,7 @@ describe('a session in Redis', () => {
   });
 
   test.each(['no JSON', '{"version":2}'])(
-    'with the record %j of another version is treated as missing',
+    'with the record %j from another version is treated as missing',
     async (text) => {
       const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
       await redis.set(keyOf(id), encrypted, 'EX', 100);
@@ -106,7 +106,7 @@ describe('replacing a session', () => {
     session = await read(id);
   });
 
-  test('stores the new record and keeps the idle time', async () => {
+  test('stores the new record and keeps the remaining idle time', async () => {
     await redis.expire(keyOf(id), 50);
     await store.replace(session, { ...record(), refreshedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));

@@ -23,11 +23,11 @@ import { useFixture } from '../../support/fixtures.ts';
 export const IDLE_SECONDS = 600;
 
 export interface BrowserAppOptions {
-  /** The origin of a different service. */
+  /** Origin of a service to use instead of the small service. */
   readonly serviceOrigin?: string;
   readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
-  /** Maximum connections to the service. The limit of pages in flight depends on it. */
+  /** Maximum number of connections to the service. The limit on pages in flight depends on it. */
   readonly connections?: number;
   readonly now?: () => number;
   readonly log?: Logger;
@@ -135,8 +135,8 @@ export async function startOwnRedis() {
 }
 
 /**
- * Empties a Redis before each test in a file. The returned function starts a small service with the workspace browser in front
- * of it.
+ * Starts a Redis for the tests in a file, and empties it before each test. The returned function starts a small service with the
+ * workspace browser in front of it.
  */
 export function useEmptyRedis() {
   const own = useFixture(async () => startOwnRedis());

@@ -12,11 +12,11 @@ import type { Interception } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-/** The pages of one session may use an eighth of these connections. */
+/** The pages in a session may use an eighth of these connections. */
 const CONNECTIONS = 24;
 const MAX_PAGES = 3;
 
-test('a session at its limit of requests in flight may send another once one has ended', () => {
+test('a session at its limit of requests in flight may send another request once one has ended', () => {
   const begin = createConcurrencyLimiter({ perSession: 2 });
   const [first, second] = [begin('a'), begin('a')];
   expect(begin('a')).toBeNull();
@@ -53,7 +53,7 @@ async function startHeld() {
   return { ...app, held, open };
 }
 
-test('a page over the limit of its session gets a 429 until another page has ended', async () => {
+test('a page over the limit for its session gets a 429 until another page has ended', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages = Promise.all(Array.from({ length: MAX_PAGES }, async () => open()));

@@ -10,14 +10,14 @@ import { workspaces } from './small-service.ts';
 let own: Awaited<ReturnType<typeof startOwnRedis>>;
 let redis: RedisClient;
 
-// Each test has its own Redis, because some tests fill it or disconnect.
+// Each test has its own Redis, because some tests fill it or disconnect from it.
 beforeEach(async () => {
   own = await startOwnRedis();
   ({ redis } = own);
 });
 afterEach(async () => own[Symbol.asyncDispose]());
 
-test('the cursors and the name of a list have separate keys, and both expire with the session', async () => {
+test('the cursors of a list and the names of the lists have separate keys, and both expire with the session', async () => {
   await using app = await startWithService(redis, workspaces(137));
   await app.get('/workspaces?page=4', 200);
   const keys = (await redis.keys('*')).toSorted();
@@ -32,7 +32,7 @@ test('the cursors and the name of a list have separate keys, and both expire wit
   }
 });
 
-test('cursors that were moved to another list are not used', async () => {
+test('cursors copied from another list are not used', async () => {
   await using app = await startWithService(redis, workspaces(137));
   await app.get('/workspaces?page=3', 200);
   const [moved = ''] = await redis.keys('test:cursors:*');
@@ -111,7 +111,7 @@ test('a session keeps the cursors of its 32 most recently used lists, and other 
   const cursors = createTestCursors();
   await cursors.add({ ...list('/0'), sessionId: 'another' }, [startOf(2)]);
   for (let nth = 0; nth < 32; nth += 1) await cursors.add(list(`/${nth}`), [startOf(2)]);
-  await cursors.add(list('/0'), [startOf(3)]); // makes it recently used
+  await cursors.add(list('/0'), [startOf(3)]); // makes this list the most recently used
   await cursors.add(list('/32'), [startOf(2)]);
   const isKnown = async (path: string) => (await cursors.nearest(list(path), 2)) !== null;
   expect(await isKnown('/1')).toBe(false);
@@ -120,7 +120,7 @@ test('a session keeps the cursors of its 32 most recently used lists, and other 
   expect(await redis.keys('test:cursors:*')).toHaveLength(32 + 1);
 });
 
-test('a list over its limit drops the cursors of the pages furthest away, in either direction', async () => {
+test('a list over its size limit drops the cursors for the pages furthest away, in either direction', async () => {
   const cursors = createTestCursors();
   const nearest = async (page: number) => (await cursors.nearest(list('/'), page))?.page;
   for (let page = 2; page < 26; page += 1) await cursors.add(list('/'), [startOf(page, 'x'.repeat(8_000))]);

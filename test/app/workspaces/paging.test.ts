@@ -5,7 +5,7 @@ import { workspaces } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-/** A stopped clock. Seeking ends at the maximum number of requests rather than after ten seconds. */
+/** With a stopped clock, seeking ends at the maximum number of requests, not after ten seconds. */
 const STOPPED_CLOCK = { now: () => 0 };
 
 test('the URL without parameters shows the first 25 workspaces', async () => {
@@ -59,7 +59,7 @@ test('seeking starts at the nearest page whose cursor is known', async () => {
   expect(app.service.requests).toHaveLength(1);
   const later = await app.get('/workspaces?limit=10&page=8', 200);
   expect(later.text).toContain('Workspaces 71–80');
-  expect(app.service.requests).toHaveLength(1 + 4); // pages 5 to 8, because page 4 had the cursor of page 5
+  expect(app.service.requests).toHaveLength(1 + 4); // pages 5 to 8, because page 4 contained the cursor for page 5
 });
 
 test('each page size and each session has separate cursors', async () => {
@@ -78,7 +78,7 @@ test('each page size and each session has separate cursors', async () => {
   expect(app.service.requests).toHaveLength(3);
 });
 
-test('after an expired cursor, all cursors of the list are dropped and seeking starts at the first page', async () => {
+test('after an expired cursor, all cursors for the list are dropped and seeking starts at the first page', async () => {
   await using app = await start(workspaces(137));
   await app.get('/workspaces?page=6', 200);
   app.service.expireCursors();
@@ -86,7 +86,7 @@ test('after an expired cursor, all cursors of the list are dropped and seeking s
   expect(namesIn(page.text).at(0)).toBe('Workspace 51');
   app.service.requests.length = 0;
   await app.get('/workspaces?page=5', 200);
-  expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor of page 5 was dropped as well
+  expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor for page 5 was dropped as well
 });
 
 test('if a stored cursor is refused, seeking restarts once at the first page', async () => {
@@ -101,7 +101,7 @@ test('if a stored cursor is refused, seeking restarts once at the first page', a
   expect(app.service.requests.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
-test('a list whose cursors lead back to an earlier page gets an error page', async () => {
+test('a list whose cursors lead back to an earlier page results in an error page', async () => {
   const cycle: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
   await using app = await start([], ({ next }) => json(200, { value: [1], next: cycle[next ?? ''] }));
   const page = await app.get('/workspaces?page=50', 502);
@@ -145,7 +145,7 @@ test('after ten seconds, seeking shows the page that it reached', async () => {
   expect(namesIn(page.text)).toEqual(['Workspace 3']);
 });
 
-test('at the rate limit of the service, seeking shows the page that it reached', async () => {
+test('if the service limits the request rate, seeking shows the page that it reached', async () => {
   await using app = await start(workspaces(137), (_request, _socket, nth) => nth >= 4 && json(429, {}));
   const page = await app.get('/workspaces?limit=10&page=9', 200);
   expect(page.text).toContain('This is page 3.');
@@ -176,14 +176,14 @@ test('items are numbered correctly even if the service sends fewer than requeste
   expect(second.text).toContain('Workspaces 2–3');
 });
 
-test('the page of an empty list says that it is empty and has no links to other pages', async () => {
+test('the page for an empty list says that the list is empty and has no links to other pages', async () => {
   await using app = await start([]);
   const page = await app.get('/workspaces', 200);
   expect(page.text).toContain('You have no workspaces yet.');
   expect(page.text).not.toMatch(/aria-label="Pages"|Page 1|per page/);
 });
 
-test('seeking ends when its session ends, and stores no cursor', async () => {
+test('seeking ends when its session ends, and does not store cursors', async () => {
   let ended = false;
   await using app = await start(
     workspaces(1_000),

@@ -15,7 +15,7 @@ beforeEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Responds to requests for one path. The local service responds to all others. */
+/** Responds to requests for one path. The local service responds to all other requests. */
 function respondingAt(
   path: string,
   respond: (res: Parameters<Interceptor>[1], query: URLSearchParams) => void,
@@ -81,7 +81,7 @@ describe('inside a workspace', () => {
     ['closes the connection', (res) => res.destroy()],
     ['never responds', () => {}],
   ] satisfies [string, (res: Parameters<Interceptor>[1]) => void][])(
-    'the list is shown even if the service %s for the details of the workspace',
+    'the list is shown even if the workspace details fail to load (the service %s)',
     async (_what, respond) => {
       const single = respondingAt(`${WORKSPACES_PATH}/w1`, respond);
       const list = withRooms(2);
@@ -119,7 +119,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
   });
 
-  test('the error page of a Redis outage keeps the link back', async () => {
+  test('the error page for a Redis outage keeps the link back', async () => {
     await testApp.redis.acl('SETUSER', 'default', '-getex');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     await testApp.redis.acl('SETUSER', 'default', '+getex');

@@ -7,7 +7,7 @@ import { workspaces } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-test('a search reads the whole list in the largest pages and shows how many items it covered', async () => {
+test('a search reads the whole list in pages of the maximum size and shows how many items it covered', async () => {
   await using app = await start(workspaces(250));
   const page = await app.get('/workspaces?find=workspace%20%2099', 200);
   expect(namesIn(page.text)).toEqual(['Workspace 99', 'Workspace 199']);
@@ -23,7 +23,7 @@ test('a single match is counted in the singular, and its link leads back to the 
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
 });
 
-test('a search keeps the page and page size that it started from, and links back there', async () => {
+test('a search keeps the page and page size that it started from, and links back to them', async () => {
   await using app = await start(workspaces(250));
   const kept = (page: string) =>
     [...page.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)">/g)].map(([, ...field]) =>
@@ -116,7 +116,7 @@ test.each([
   ['12 mar 2024', true],
   ['design absent', false],
   ['id', false],
-])('a search for “%s” matches the text that a row shows: %s', (words, matches) => {
+])('a search for “%s” matches the text shown in a row: %s', (words, matches) => {
   const row = toItemView({
     id: 'w1',
     name: 'Design Studio',

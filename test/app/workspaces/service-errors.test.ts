@@ -13,7 +13,7 @@ const start = useEmptyRedis();
 /** Headers contain whole seconds. At this time, rounding to the nearest second would end a pause too early. */
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);
 
-/** Resolves with the response to `GET /workspaces` if the service responds like this. */
+/** Requests `/workspaces` while `intercept` responds. Resolves with the page, the upstream requests and the failures. */
 async function responseWith(intercept: Interception, options: BrowserAppOptions = {}) {
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
@@ -30,7 +30,7 @@ function body(text: string | Buffer): Interception {
   return () => response(200, text, 'Content-Type: application/json');
 }
 
-/** Returns the cause of a failure. Only the log shows it. */
+/** Returns the message of a failure's cause, which appears only in the log. */
 function causeOf(failure: unknown): unknown {
   return failure instanceof Error && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
@@ -100,14 +100,14 @@ test.each([
   ['neither header', [], '1', 'a second'],
   ['invalid headers', ['Retry-After: soon', 'X-RateLimit-Reset: 1e400'], '1', 'a second'],
   ['a Retry-After of a year', ['Retry-After: 31536000'], '3600', '60 minutes'],
-])('a rate limit with %s shows how long to wait', async (_name, fields, seconds, words) => {
+])('the page for a rate limit with %s shows how long to wait', async (_name, fields, seconds, words) => {
   const { page } = await responseWith(always(429, ...fields), { now: () => NOON });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe(seconds);
   expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
 });
 
-test('any other status results in a 502 page without the status, which is logged', async () => {
+test('any other status results in a 502 page that does not show the status, which is only logged', async () => {
   const { page, failures } = await responseWith(always(500));
   expect(page.status).toBe(502);
   expect(page.text).toContain('You are still signed in. Try again in a few minutes.');

@@ -5,18 +5,18 @@ interface ServiceRequest {
   readonly limit: string | null;
   readonly next: string | null;
   readonly target: string;
-  /** The header fields by lower-case name. */
+  /** The header fields, keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Responds in place of the service with bytes, or over the socket if it returns null. After false, the list responds. */
+/** Responds in place of the list: with the returned bytes, or over the socket if it returns null. False lets the list respond. */
 export type Interception = (
   request: ServiceRequest,
   socket: Socket,
   nth: number,
 ) => string | Buffer | null | false;
 
-/** Starts a service with one list that strictly follows section 4.5 of the service interface. */
+/** Starts a service with one list. It strictly validates `next` and `limit` (section 4.5 of the service interface). */
 export async function startSmallService(items: readonly unknown[], intercept: Interception = () => false) {
   const requests: ServiceRequest[] = [];
   const cursors: string[] = [];
@@ -46,7 +46,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
   const service = await startRawService();
   service.respond = ({ start, fields }, socket) => {
     const target = start.split(' ')[1] ?? '';
-    // Keeps plus signs, like strict servers.
+    // Strict servers do not decode a plus sign as a space.
     const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));
     const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
     const request = { limit: query.get('limit'), next: query.get('next'), target, headers };

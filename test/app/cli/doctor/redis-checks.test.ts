@@ -19,19 +19,19 @@ async function expectNoKeyLeft(): Promise<void> {
   expect(await redis.sendCommand('DBSIZE')).toBe(0);
 }
 
-/** Returns the finding about the Redis at this URL. */
+/** Returns the finding for the Redis at this URL. */
 async function findingAt(REDIS_URL: string, id = 'redis-reachable') {
   const findingOf = await runDoctor({ REDIS_URL });
   return findingOf(id);
 }
 
-/** Returns the URL of a user with only these rights. */
+/** Returns a URL for a Redis user with only these permissions. */
 async function urlWith(...rights: readonly string[]): Promise<string> {
   await redis.sendCommand('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
 
-/** Returns the URL of a user who may run every command except this one, on Cloakroom's keys. */
+/** Returns a URL for a Redis user who may access Cloakroom's keys with every command except this one. */
 const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
 test('a healthy Redis passes every check', async () => {
@@ -66,17 +66,20 @@ test.each([
 test.each([
   ...['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval'],
   ...['expire', 'pexpire', 'rpush', 'lrem', 'lpop'],
-])('for a user who may not run %s, the doctor reports a problem and the missing right', async (command) => {
-  expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
-    id: 'redis-commands',
-    title: 'Redis: commands',
-    status: 'problem',
-    detail: `Its user may not run ${command.toUpperCase()}.`,
-    remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
-  });
-});
+])(
+  'if the Redis user may not run %s, the doctor reports a problem and names the missing permission',
+  async (command) => {
+    expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
+      id: 'redis-commands',
+      title: 'Redis: commands',
+      status: 'problem',
+      detail: `Its user may not run ${command.toUpperCase()}.`,
+      remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
+    });
+  },
+);
 
-test('a user with the rights that the doctor suggests passes the check', async () => {
+test('a Redis user with the permissions that the doctor suggests passes the check', async () => {
   const rights = ['~cloakroom:*'];
   const commands = async () => findingAt(await urlWith(...rights), 'redis-commands');
   // The doctor tries some commands only once others are allowed.
@@ -86,7 +89,7 @@ test('a user with the rights that the doctor suggests passes the check', async (
   expect((await commands()).status).toBe('ok');
 });
 
-test('for a user who may not run SET or DEL, the doctor leaves no keys behind', async () => {
+test('the doctor leaves no keys behind, even if the Redis user may not run SET or DEL', async () => {
   await runDoctor({
     REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire'),
   });
@@ -97,14 +100,14 @@ test.each([
   ['incr', 'counts sign-ins separately'],
   ['info', 'can’t detect that Redis is full'],
 ])(
-  'for a user who may not run %s, the doctor only warns, because Cloakroom works without it',
+  'if the Redis user may not run %s, the doctor only warns, because Cloakroom works without it',
   async (command, words) => {
     const found = await findingAt(await urlWithout(command), 'redis-commands');
     expect(found).toMatchObject(finding('warning', words, `+${command}`));
   },
 );
 
-test('the Redis user needs access to the keys under REDIS_PREFIX', async () => {
+test('the Redis user needs access to keys that begin with REDIS_PREFIX', async () => {
   const REDIS_URL = await urlWith('~another:*', '+@all');
   expect(await findingAt(REDIS_URL, 'redis-commands')).toMatchObject(
     finding('problem', 'Its user may not use keys that begin with REDIS_PREFIX.'),
@@ -113,17 +116,17 @@ test('the Redis user needs access to the keys under REDIS_PREFIX', async () => {
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('a user who may not run PING passes, because Cloakroom never sends it', async () => {
+test('a Redis user who may not run PING passes, because Cloakroom never sends it', async () => {
   const findingOf = await runDoctor({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('for a user who may not select the database in REDIS_URL, the doctor reports a problem and the missing right', async () => {
+test('if the Redis user may not select the database in REDIS_URL, the doctor reports a problem and names the missing permission', async () => {
   const found = await findingAt(`${await urlWithout('select')}/1`);
   expect(found).toMatchObject(finding('problem', '', '+select'));
 });
 
-test('a Redis without INFO is a problem, because Cloakroom would never become ready', async () => {
+test('Redis without INFO is a problem, because Cloakroom would never become ready', async () => {
   await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
   expect(found).toMatchObject(finding('problem', 'It does not support INFO.', 'rename-command'));
@@ -137,7 +140,7 @@ test.each([
   expect(await findingAt(REDIS_URL)).toMatchObject(finding('problem', words));
 });
 
-test('the doctor gives up on a port that accepts no connections', async () => {
+test('the doctor gives up on a port that does not accept connections', async () => {
   await using unresponsive = await startUnresponsivePort();
   const found = await findingAt(`redis://127.0.0.1:${unresponsive.port}`);
   expect(found).toMatchObject(finding('problem', 'the connection attempt timed out'));
@@ -166,7 +169,7 @@ test('a server that is not Redis is a problem', async () => {
   expect((await findingAt(`redis://127.0.0.1:${server.port}`)).detail).toContain('is not Redis');
 });
 
-test('a rediss:// URL for a Redis without TLS is a problem, whether or not Redis responds to the handshake', async () => {
+test('a rediss:// URL for Redis without TLS is a problem, whether or not Redis responds to the handshake', async () => {
   await using server = await startTcpServer((socket) => socket.once('data', () => socket.end('-ERR\r\n')));
   const responding = await findingAt(`rediss://127.0.0.1:${server.port}`);
   expect(responding.detail).toContain('does not use TLS');

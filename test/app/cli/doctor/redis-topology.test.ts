@@ -14,7 +14,7 @@ test('the doctor checks the master that the Sentinels report', async () => {
   for (const id of ['redis-role', 'redis-commands']) expect(findingOf(id).status).toBe('ok');
 });
 
-test('for an unreachable Sentinel, the doctor shows a warning with its address', async () => {
+test('the doctor warns about an unreachable Sentinel and shows its address', async () => {
   const findingOf = await runDoctor({ REDIS_URL: sentinels.url.replace('@', '@127.0.0.1:1,') });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('warning', '127.0.0.1:1 refuses connections: nothing listens there.'),
@@ -40,7 +40,7 @@ test('a redis:// URL that points to a Sentinel is a problem', async () => {
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'It is a Sentinel and stores no data.'));
 });
 
-test('if the Sentinels forbid looking up the master, the doctor reports a problem and the missing right', async () => {
+test('if the Sentinels forbid looking up the master, the doctor reports a problem and names the missing permission', async () => {
   const command = 'sentinel|get-master-addr-by-name';
   const allow = async (right: string) =>
     Promise.all(
@@ -66,7 +66,7 @@ test.each(['cluster|slots', 'cluster|info'])(
   },
 );
 
-test('the doctor checks each master of a cluster with a key that this master stores', async () => {
+test('the doctor checks each master in a cluster with a key that this master stores', async () => {
   const findingOf = await runDoctor({ REDIS_URL: cluster.url });
   const { detail } = findingOf('redis-reachable');
   for (const { master } of cluster.shards) expect(detail).toContain(String(master.port));
@@ -92,12 +92,12 @@ test('a problem with one master includes its address', async () => {
   expect(detail.startsWith(`127.0.0.1:${master.port}: maxmemory-policy is allkeys-lru`)).toBe(true);
 });
 
-test('a redis:// URL for one node of a cluster is a problem', async () => {
+test('a redis:// URL for a single cluster node is a problem', async () => {
   const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace('+cluster', '').replace(/,.*$/, '') });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'one node of a cluster'));
 });
 
-test('a redis+cluster:// URL for a Redis outside any cluster is a problem', async () => {
+test('a redis+cluster:// URL for a Redis that is not in a cluster is a problem', async () => {
   const { port } = await sentinels.master();
   const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
   expect(findingOf('redis-reachable')).toMatchObject(

@@ -45,7 +45,7 @@ test.each([
   { HOST: `${secret}!` },
   { LOG_LEVEL: secret },
   { SESION_KEYS: secret },
-])('the report on %j contains no secrets', async (changes) => {
+])('the report for %j contains no secrets', async (changes) => {
   const output = await outputFor(changes);
   expect(output).toMatch(/^ok /m);
   for (const each of SECRETS) expect(output).not.toContain(each);
@@ -73,7 +73,7 @@ test('the report omits secrets that Redis echoes', async () => {
   expect(output).not.toContain(secret);
 });
 
-test('a bug in a check is reported with its location in the code', async () => {
+test('a bug in a check is reported with its location in the source', async () => {
   await using server = await startTcpServer((socket) => {
     socket.on('data', (commands: Buffer) => {
       for (const _ of commands.toString().matchAll(/^\*/gm)) socket.write('*1\r\n:1\r\n');

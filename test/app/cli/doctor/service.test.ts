@@ -43,7 +43,7 @@ test.each([{ CLIENT_SECRET: 'a-wrong-secret' }, { CLIENT_ID: 'another-app' }])(
   },
 );
 
-test('for an unregistered redirect URI, the doctor reports a problem and the URI to register', async () => {
+test('the doctor reports an unregistered redirect URI and shows the URI to register', async () => {
   const findingOf = await runDoctor({ ...env, PUBLIC_URL: 'https://app.example.com' });
   expect(findingOf('service-redirect-uri')).toMatchObject(
     finding('problem', '', 'https://app.example.com/auth/callback'),
@@ -110,7 +110,7 @@ test('an unreachable service is reported as one problem, and the other service c
   expect(findingOf('service-token-endpoint').status).toBe('skipped');
 });
 
-/** Returns what the doctor reports about connecting to this service. */
+/** Returns the doctor's finding on whether this service is reachable. */
 async function reach(SERVICE_URL: string): Promise<string> {
   const findingOf = await runDoctor({ ...env, SERVICE_URL });
   return findingOf('service-reachable').detail;
@@ -120,7 +120,7 @@ test('a host name that DNS cannot resolve is a problem', async () => {
   expect(await reach('https://service.invalid')).toMatch(/can’t be (?:found|looked up)/);
 });
 
-test('the doctor gives up on a service that accepts no connections or never responds', async () => {
+test('the doctor gives up on a service that does not accept connections or never responds', async () => {
   await using unresponsive = await startUnresponsivePort();
   await using silent = await startTcpServer(() => {});
   const [ofUnresponsive, ofSilent] = await Promise.all(

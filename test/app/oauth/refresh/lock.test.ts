@@ -45,7 +45,7 @@ test('a lock is taken while a process holds it, and free after its release', asy
   await (await acquire()).release();
 });
 
-test('a holder whose lock was taken by another process writes no entry, is not fresh, and does not release the new lock', async () => {
+test('once another process has taken the lock, its former holder cannot write an entry, is not fresh, and does not release the lock', async () => {
   const lock = await acquire();
   await redis.set(LOCK, 'another process'); // Redis has lost the first lock
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
@@ -64,12 +64,12 @@ test('writing an entry restarts the lifetime of the lock', async () => {
   await lock.release();
 });
 
-/** The lifetime of a lock, when its holder extends it, and when it becomes stale. */
+/** The lifetime of a lock, and the ages at which its holder extends it and it becomes stale, in ms. */
 const LIFETIME_MS = 5_000;
 const EXTENDS_AFTER_MS = LIFETIME_MS / 3;
 const STALE_AFTER_MS = LIFETIME_MS / 2;
 
-/** Fakes the clock and the timer that extends a lock, but not the timers of Redis and its client. */
+/** Fakes the clock and the timer that extends a lock, but not the timers that the Redis client uses. */
 function fakeTime(): void {
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout'],

@@ -13,7 +13,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { useFixture, useTestApp } from '../../../support/fixtures.ts';
 
 const testApp = useTestApp();
-/** The services of a second process, on the same Redis. */
+/** The services of a second process that uses the same Redis. */
 const other = useFixture(startServices);
 
 async function startServices(): Promise<Services> {
@@ -48,7 +48,7 @@ function service({
   };
 }
 
-/** Makes the token endpoint wait for `respond()`. Other requests get back their Authorization header. */
+/** Makes the token endpoint wait for `respond()`. Other requests get their Authorization header back. */
 function holdRefresh(accessToken: string): { requested: Promise<void>; respond: () => void } {
   const held = { respond: () => {} };
   const requested = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ describe('an expired token', () => {
 });
 
 describe('an expiring token', () => {
-  test('is used while it is refreshed in the background', async () => {
+  test('is used while it is being refreshed in the background', async () => {
     const refresh = holdRefresh('refreshed-1');
     const { id, cookie } = await testApp.createSession({ expiresAt: Date.now() + 30_000 });
     await get(cookie).expect(200, 'Bearer a-valid-token');
@@ -176,7 +176,7 @@ describe('a token response with', () => {
 });
 
 describe('a refresh', () => {
-  test('is finished by a process that shuts down, but the process starts no other refresh', async () => {
+  test('is finished by a process that is shutting down, but the process does not start other refreshes', async () => {
     await using ending = await startServices();
     const refresh = holdRefresh('refreshed-1');
     const { id } = await testApp.createSession(EXPIRED);
@@ -221,7 +221,7 @@ describe('a refresh', () => {
   });
 });
 
-/** Creates a token provider that gets changed locks. */
+/** Creates a token provider whose locks are replaced by the result of `change`. */
 function providerWith(change: (lock: HeldLock) => HeldLock) {
   const { config, services } = testApp;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
@@ -239,18 +239,21 @@ function providerWith(change: (lock: HeldLock) => HeldLock) {
 test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
   ['was lost before the journal entry', { setIfHeld: async () => false }],
-])('a refresh whose lock %s sends no token request until it holds a fresh lock', async (_state, lost) => {
-  testApp.intercept = service();
-  const { id } = await testApp.createSession(EXPIRED);
-  let acquired = 0;
-  await using tokens = providerWith((lock) => {
-    acquired += 1;
-    return acquired === 1 ? { ...lock, ...lost } : lock;
-  });
-  expect(await tokens.accessToken(await readSession(id))).toBe('refreshed-1');
-  expect(acquired).toBe(2);
-  expect(tokenRequests(testApp)).toHaveLength(1);
-});
+])(
+  'a refresh whose lock %s does not send a token request until it holds a fresh lock',
+  async (_state, lost) => {
+    testApp.intercept = service();
+    const { id } = await testApp.createSession(EXPIRED);
+    let acquired = 0;
+    await using tokens = providerWith((lock) => {
+      acquired += 1;
+      return acquired === 1 ? { ...lock, ...lost } : lock;
+    });
+    expect(await tokens.accessToken(await readSession(id))).toBe('refreshed-1');
+    expect(acquired).toBe(2);
+    expect(tokenRequests(testApp)).toHaveLength(1);
+  },
+);
 
 test.each([
   ['failed refresh keeps its lock for a cool-down period', null, 'coolDown'],
@@ -285,7 +288,7 @@ test('a process refreshes at most 32 expired tokens at a time', async () => {
   const sessions = await Promise.all(Array.from({ length: 100 }, async () => testApp.createSession(EXPIRED)));
   let served = 0;
   const clients = sessions.map(async ({ cookie }) => {
-    await eventually(async () => (await get(cookie)).status === 200); // on a busy machine, a request may get no slot in time
+    await eventually(async () => (await get(cookie)).status === 200); // on a busy machine, a request may not get a slot in time
     served += 1;
   });
   // Every session holds its lock. Sessions without a token request are waiting for a slot.

@@ -26,7 +26,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const mutable = {
     /** Responds in place of the service. */
     intercept: (() => false) as Interception,
-    /** Handles the pauses of an export. By default, it only advances the clock. */
+    /** Handles the pauses in an export. By default, it only advances the clock. */
     wait: passTime,
   };
   const service = await startSmallService(items, (request, socket, nth) => {
@@ -46,7 +46,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const toRequest = (path: string, cookie: string, fields: readonly string[] = []) =>
     Buffer.from([`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, ...fields, '', ''].join('\r\n'));
 
-  /** Resolves once every response has ended, including those to disconnected clients, and the service has its requests. */
+  /** Resolves once all responses have ended, even to disconnected clients, and the service has received all requests. */
   const idle = async () => {
     await eventually(async () => openResponses === 0);
     await eventLoopTurns(20);
@@ -59,11 +59,11 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
     items,
     /** The pauses so far, in ms. */
     pauses,
-    /** Returns the number of token requests. They issue `token-1`, `token-2` and so on. */
+    /** Returns the number of token requests so far. They issue `token-1`, `token-2` and so on. */
     refreshes: () => refreshes,
     idle,
 
-    /** Waits for the responses of earlier tests, and resets everything but the clock. Returns the `Cookie` header of a new session. */
+    /** Waits for earlier tests to finish, and resets everything but the clock. Returns the `Cookie` header for a new session. */
     async begin(listed: readonly unknown[], intercept: Interception = () => false): Promise<string> {
       await idle();
       Object.assign(mutable, { intercept, wait: passTime });
@@ -73,7 +73,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       return (await testApp.createSession()).cookie;
     },
 
-    /** Reads a response until it ends or is cut off. */
+    /** Sends a request, and reads the response until it ends or is cut off. */
     async get(path: string, cookie: string, fields: readonly string[] = []): Promise<ExportResponse> {
       const request = toRequest(path, cookie, ['Connection: close', ...fields]);
       const head = readMessage(await exchangeBytes(testApp.config.port, request));

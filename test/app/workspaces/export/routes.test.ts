@@ -13,7 +13,7 @@ const exporter = useFixture(async () => {
 
 const today = () => new Date(exporter.testApp.services.now()).toISOString().slice(0, 10);
 
-test('an NDJSON export has the items of all pages in order, one per line, and requests the largest pages', async () => {
+test('an NDJSON export has the items from all pages in order, one per line, and requests pages of the maximum size', async () => {
   const items = workspaces(537);
   const { status, body } = await exporter.get('/workspaces.ndjson', await exporter.begin(items));
   expect([status, body]).toEqual([200, toNdjson(items)]);
@@ -22,7 +22,7 @@ test('an NDJSON export has the items of all pages in order, one per line, and re
   expect(requests.map(({ next }) => next)).toEqual([null, ...cursors]);
 });
 
-test('a CSV export has the items of all pages in order, one per row', async () => {
+test('a CSV export has the items from all pages in order, one per row', async () => {
   const items = workspaces(537);
   const { body } = await exporter.get('/workspaces.csv', await exporter.begin(items));
   expect(parse(body ?? '', { columns: true, record_delimiter: '\r\n' })).toEqual(items);
@@ -77,7 +77,7 @@ test('an empty list is exported as an empty NDJSON file or as a CSV file with on
   expect((await exporter.get('/workspaces.csv', cookie)).body).toBe('id,name\r\n');
 });
 
-test('a HEAD request gets the headers of GET without an upstream request', async () => {
+test('a HEAD request gets the same headers as GET without an upstream request', async () => {
   const cookie = await exporter.begin(workspaces(5));
   const result = await fetch(`${exporter.testApp.origin}/workspaces.csv`, {
     method: 'HEAD',
@@ -159,7 +159,7 @@ describe('a failure to read the first page', () => {
     expect(exporter.service.requests).toHaveLength(1);
   });
 
-  test('offers to sign in again and links back to the list if new access could help', async () => {
+  test('offers to sign in again and links back to the list if signing in could help', async () => {
     const cookie = await exporter.begin([], () => json(403, {}));
     const { body } = await exporter.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
@@ -182,7 +182,7 @@ describe('a failure to read the first page', () => {
   });
 });
 
-test('a third export of a session gets a 429 until another export has ended', async () => {
+test('a third export in a session gets a 429 until another export has ended', async () => {
   const release: (() => void)[] = [];
   const cookie = await exporter.begin(workspaces(150), ({ next }, socket) => {
     if (next === null) return false;

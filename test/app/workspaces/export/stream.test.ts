@@ -9,7 +9,7 @@ import { workspaces, type Interception } from '../small-service.ts';
 import { startExportApp, toNdjson } from './export-app.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 
-// These tests fail after the first page, when the response head has been sent.
+// In these tests, problems occur after the first page, when the response head has already been sent.
 
 const exporter = useFixture(async () => startExportApp());
 
@@ -32,7 +32,7 @@ interface CutLine {
   readonly err: { readonly cause?: { readonly message: string } };
 }
 
-/** Returns the log lines of exports that were cut off. */
+/** Returns the log lines for exports that were cut off. */
 function cuts(): CutLine[] {
   const lines = exporter.testApp.logged.filter((line) => line.includes('"export cut off"'));
   return lines.map((line) => JSON.parse(line) as CutLine);
@@ -104,7 +104,7 @@ describe('an export continues', () => {
     expect(expired.size).toBe(5);
   });
 
-  test('after the service divides the list into different pages in the second pass', async () => {
+  test('even if the service divides the list into different pages in the second pass', async () => {
     const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
     const firstPass = [toPage(0, 100, 'a'), toPage(100, 130, 'b'), null];
     const pages = [...firstPass, toPage(0, 120, 'c'), toPage(120, 200, 'd'), toPage(200, 210)];
@@ -223,7 +223,7 @@ describe('a client that disconnects', () => {
     expect(cuts()).toEqual([]);
   });
 
-  test('ends the pause of its export, so another export may start immediately', async () => {
+  test('ends the pause in its export, so another export may start immediately', async () => {
     const pause = response(429, '', 'Retry-After: 60');
     const cookie = await exporter.begin(ITEMS, ({ next }) => next !== null && pause);
     exporter.wait = async (ms, signal) => delay(ms, undefined, { signal });
@@ -253,7 +253,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('an export sends no more upstream requests once its client stops reading', async () => {
+test('an export stops sending upstream requests once its client stops reading', async () => {
   // 200 pages of 2 MB, which is many times the size of the socket buffers.
   const text = 'x'.repeat(20_000);
   const cookie = await exporter.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
@@ -273,7 +273,7 @@ test('an export sends no more upstream requests once its client stops reading', 
   reader.socket.destroy();
 });
 
-test('an export sends a page before the next one has arrived', async () => {
+test('an export sends a page before the next page has arrived', async () => {
   const items = workspaces(150);
   let respond = () => {};
   const cookie = await exporter.begin(items, ({ next }, socket) => {

@@ -14,8 +14,8 @@ function write(...pages: readonly (readonly string[])[]): string {
 }
 
 /**
- * Parses text with three independent parsers, which must agree, and returns the rows. The parsers detect the line ending,
- * because many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
+ * Parses text with three independent parsers, which must agree, and returns the rows. The parsers detect the line ending, because
+ * many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
