@@ -315,7 +315,7 @@ test('an error from a full Redis is counted as full, not as other', async () => 
   expect(await own.valueOf('cloakroom_redis_errors_total{kind="other"}')).toBe(0);
 });
 
-test('while Redis is silent, its errors are counted as timeout and the process is not ready', async () => {
+test('while Redis does not respond, errors are counted as timeout and the process is not ready', async () => {
   await using own = await startMetricsApp();
   const { testApp } = own;
   const { cookie } = await testApp.createSession({ expiresAt: 0 });

@@ -17,7 +17,7 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** Hostile parameter values, percent-encoded where HTTP requires it. */
+/** Hostile parameter values, percent-encoded if HTTP requires it. */
 const VALUES: Readonly<Record<string, string>> = {
   markup: encodeURIComponent(MARKUP),
   'unencoded markup': MARKUP,

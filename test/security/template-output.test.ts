@@ -90,7 +90,7 @@ test('source files never disable escaping, compile text as a template or write m
 const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
-/** Safe code that TO_MARKUP matches. It parses our own pages into a document that runs no scripts. */
+/** Safe code that TO_MARKUP matches. It parses Cloakroom pages into a document that does not run scripts. */
 const READS_PAGES = new Map([
   ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
 ]);

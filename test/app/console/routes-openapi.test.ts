@@ -63,7 +63,7 @@ describe('a running app', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  // Sign-out comes last, because the other routes need the session.
+  // Sign-out comes last, because it ends the session that the other routes need.
   const documented = routes().toSorted(
     (one, other) => Number(one.path === '/auth/logout') - Number(other.path === '/auth/logout'),
   );

@@ -131,7 +131,7 @@ describe('a body', () => {
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'PROPFIND', 'POST'])(
-    'in chunks arrives without chunk extensions and trailers (%s)',
+    'in chunks arrives without chunk extensions or trailers (%s)',
     async (method) => {
       const fields = [CHUNKED, 'Trailer: X-Trail'];
       const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';

@@ -35,7 +35,7 @@ function contentOf(response: RawMessage): { status: number; body: Buffer | null 
   };
 }
 
-/** Expects the next response to be correct, with nothing left over from the last one. */
+/** Expects the next response to be correct, with nothing left over from the previous response. */
 async function expectNextToWork(): Promise<void> {
   raw.service.respond = () => ok('next');
   expect(contentOf(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
@@ -86,7 +86,7 @@ describe('a response', () => {
     expect(valuesOf(raw.takeRequest(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
   });
 
-  test('with status 304 to a conditional request arrives with its fields', async () => {
+  test('with status 304 after a conditional request arrives with its fields', async () => {
     // Content-Length is the length of the 200 response.
     respondWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
     const conditions = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
@@ -129,7 +129,7 @@ describe('a response', () => {
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
-test('a chunked response arrives without its chunk extensions and trailers', async () => {
+test('a chunked response arrives without its chunk extensions or trailers', async () => {
   const fields = 'Transfer-Encoding: chunked\r\nTrailer: X-Trail, Set-Cookie\r\n\r\n';
   const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0\r\nX-Trail: 1\r\nSet-Cookie: hostile=1\r\n\r\n';
   raw.service.respond = () => HEAD + fields + body;
@@ -174,7 +174,7 @@ test('the gateway drops interim responses', async () => {
   expect(response.rest.toString()).toBe('late');
 });
 
-test('the gateway opens a new connection if the service has closed the idle one', async () => {
+test('the gateway opens a new connection if the service has closed an idle connection', async () => {
   raw.service.respond = () => okAndClose('one');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
   for (const socket of raw.service.sockets) socket.destroy();

@@ -172,7 +172,7 @@ describe('a client that keeps sending after its response', () => {
 describe('Expect: 100-continue', () => {
   const EXPECT = ['Content-Length: 5', 'Expect: 100-continue'];
 
-  test('gets no 100 if the gateway refuses the request head', async () => {
+  test('never gets a 100 if the gateway refuses the request head', async () => {
     const response = await sendRaw(testApp, post(...EXPECT));
     expect(response).toMatch(/^HTTP\/1.1 401 [\s\S]*connection: close\r\n/i);
     expect(response).not.toContain('100 Continue');

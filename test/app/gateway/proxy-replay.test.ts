@@ -17,7 +17,7 @@ const respond = (status: string, body = '', field = 'X-One: 1') =>
 const REFUSED = respond('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
 const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
-/** The service's responses, by token and endpoint. */
+/** The service's responses, for each token and endpoint. */
 let responses: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
 const raw = useFixture(async () => startRawApp());
@@ -169,7 +169,7 @@ describe.each([
     'closes the connection',
     ({ socket }: RawConnection) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
   ],
-])('a service that responds with a 401 before it has the whole body and %s', (_how, refuse) => {
+])('a service that responds with a 401 before it has received the whole body and %s', (_how, refuse) => {
   test('never gets a second request, and the client gets the 401 immediately', async () => {
     const start = 'x'.repeat(KEPT); // the gateway starts the upstream request once this much of a longer body has arrived
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);

@@ -115,7 +115,7 @@ test('the gateway reaches a service with a trusted certificate for its name', as
   expect(response).toMatchObject({ status: 200, body: 'over TLS' });
 });
 
-test('service_timeout means a service that accepts no connections', async () => {
+test('service_timeout means a service that does not accept connections', async () => {
   await using unresponsive = await startUnresponsivePort();
   const logged = /no response in time|UND_ERR_CONNECT_TIMEOUT/;
   const cause = { status: 504, code: 'service_timeout', logged };

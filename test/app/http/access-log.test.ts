@@ -67,7 +67,7 @@ describe('the log line for a request', () => {
     expect(entries.map(({ path }) => path)).toEqual(targets.map(() => '/a/b'));
   });
 
-  test('is one line of JSON with these members in this order', async () => {
+  test('is one line of JSON with its members in a fixed order', async () => {
     const { lines, entries, received } = await logRequests([['GET', '/a/b?secret=1', 204]]);
     expect(lines).toEqual([expect.stringMatching(/^[^\n]*\}\n$/)]);
     const [entry = {}] = entries;

@@ -116,7 +116,7 @@ describe('while Redis exceeds its memory limit', () => {
   });
 });
 
-test('a process is not limited while Redis is below its maxmemory', async () => {
+test('a process is not limited while Redis uses less than its maxmemory', async () => {
   await admin.config('SET', 'maxmemory', '1gb');
   const response = await readyz();
   await admin.config('SET', 'maxmemory', '0');

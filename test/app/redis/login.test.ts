@@ -129,7 +129,7 @@ describe('a trial login', () => {
     { password: 'secret' },
     { username: 'sound', password: 'one' },
     { username: 'modest', password: 'one' },
-  ])('with %p succeeds and leaves no connection behind', async (login) => {
+  ])('with %p succeeds and closes its connection', async (login) => {
     const connected = async () => String(await client.client('LIST')).match(/^id=\d+/gm);
     const before = await connected();
     await tryLogin(client, login, PREFIX);

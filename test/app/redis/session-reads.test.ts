@@ -47,7 +47,7 @@ async function setMany(count: number): Promise<string[]> {
 }
 
 describe.each([
-  ['a lone read', []],
+  ['a single read', []],
   ['a read in a batch', ['another']],
 ])('%s', (_what, others) => {
   const readFirst = async (key: string) => {
@@ -136,7 +136,7 @@ describe('a value of the wrong type', () => {
     expect(reads).toEqual([fulfilled('value'), unavailable(/^WRONGTYPE /), fulfilled('value')]);
   });
 
-  test('fails a lone read', async () => {
+  test('fails a single read', async () => {
     expect(await Promise.allSettled([reader.read('list')])).toEqual([unavailable(/^WRONGTYPE /)]);
   });
 });
@@ -176,7 +176,7 @@ test('while connections are being killed, each read returns its own value or fai
 });
 
 test.each([
-  ['a lone read', ['kept']],
+  ['a single read', ['kept']],
   ['a batch', ['kept', 'kept']],
 ])('the client reconnects after a READONLY reply to %s', async (_what, keys) => {
   await redis.set('kept', 'value');

@@ -55,7 +55,7 @@ describe('the log id of a session', () => {
     expect(sessionLogId(`${id}.`)).not.toBe(sessionLogId(id));
   });
 
-  test('is logged with each page request and API request that has the session cookie', async () => {
+  test('is logged for each page request and API request that has the session cookie', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
     const { id, cookie } = await testApp.createSession();
     for (const path of [API_PATH, '/workspaces', '/auth/session']) {
@@ -70,7 +70,7 @@ describe('the log id of a session', () => {
     [400, '/api/%zz', {}],
     [405, API_PATH, { method: 'TRACE' }],
   ])(
-    'is logged with a request that is refused with a %i before the session is read',
+    'is logged for a request that is refused with a %i before the session is read',
     async (status, path, init) => {
       const { id, cookie } = await testApp.createSession();
       // Unlike fetch(), undici's request() can send TRACE.
@@ -82,7 +82,7 @@ describe('the log id of a session', () => {
     },
   );
 
-  test('is not logged with a request without a valid session cookie', async () => {
+  test('is not logged for a request without a valid session cookie', async () => {
     for (const cookie of ['', 'cloakroom=s%3Aforged.signature']) {
       const { requestId } = await send(cookie);
       expect(await lineOf('request', requestId)).not.toHaveProperty('session');
@@ -129,7 +129,7 @@ describe('the log of a session', () => {
     ['token refresh failed', { error: 'temporarily_unavailable' }, { level: 'warn' }],
     ['session ended', { error: 'invalid_grant' }, { reason: 'invalid_grant' }],
   ])(
-    'has the line "%s" after a refresh, with the request that caused it',
+    'has the line "%s" after a refresh, with the id of the request that caused it',
     async (msg, tokenResponse, fields) => {
       respondToTokenRequests(tokenResponse);
       const { id, cookie } = await testApp.createSession({ expiresAt: 0 });

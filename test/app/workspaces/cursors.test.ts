@@ -42,10 +42,10 @@ test('cursors copied from another list are not used', async () => {
   app.service.requests.length = 0;
   const page = await app.get('/workspaces?page=2', 200);
   expect(page.text).toContain('Workspaces 26–50');
-  expect(app.service.requests).toHaveLength(2); // starting at the first page
+  expect(app.service.requests).toHaveLength(2); // seeking starts at the first page
 });
 
-test('a list of one page needs no cursors', async () => {
+test('a list with a single page does not need cursors', async () => {
   await using app = await startWithService(redis, workspaces(3));
   redis.disconnect();
   expect((await app.get('/workspaces', 200)).text).toContain('Workspaces 1–3');

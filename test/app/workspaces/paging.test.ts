@@ -120,7 +120,7 @@ test('after 200 requests, seeking shows the page that it reached and a link to c
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
 
-test('seeking offers no link to continue to a page more than 10,000 pages away', async () => {
+test('seeking does not offer a link to continue to a page more than 10,000 pages away', async () => {
   await using app = await start(
     [],
     ({ next }) => json(200, { value: [{}], next: `${Number(next ?? 0) + 1}` }),

@@ -107,7 +107,7 @@ test.each([
   expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
 });
 
-test('any other status results in a 502 page that does not show the status, which is only logged', async () => {
+test('any other status results in a 502 page, and only the log contains the status', async () => {
   const { page, failures } = await responseWith(always(500));
   expect(page.status).toBe(502);
   expect(page.text).toContain('You are still signed in. Try again in a few minutes.');

@@ -60,7 +60,7 @@ describe('a response from the service', () => {
     ['a request with a recent token that is refused', 401, USUAL, /younger than 30 seconds/],
     ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
     ['a large request that is refused', 401, REFRESHED, /over 64 KiB.*Send the request again/],
-  ])('to %s comes with an explanation of what the gateway did', (_what, status, timing, sentence) => {
+  ])('to %s is shown with an explanation of what the gateway did', (_what, status, timing, sentence) => {
     expect(words(status, { ...VIA, 'server-timing': timing })).toMatch(sentence);
   });
 

@@ -51,7 +51,7 @@ const NEVER_RETURNED = [
   `),
 ];
 
-/** Returns spellings of a name that many servers treat as the same name. */
+/** Returns spellings of a header name that many servers treat as equal. */
 function spellingsOf(name: string): string[] {
   const marked = ['_', '.', '!', '~', "'"].map((mark) => name.replaceAll('-', mark));
   return [name, name.toLowerCase(), name.toUpperCase(), ...marked, name.replace('-', '_')];
@@ -94,7 +94,7 @@ describe('an upstream request', () => {
     expect(forwarded('Connection', 'close, X-One,x-two', ...raw)).toEqual(['X-Three', '3', ...OURS]);
   });
 
-  test('has no header listed in any of several Connection headers, whatever the order', () => {
+  test('has no header that any of several Connection headers lists, whatever the order', () => {
     const raw = words('X-One 1 connection keep-alive CONNECTION x-one');
     expect(forwarded(...raw, 'Connection', ' ,x.two,, ', 'X-Two', '2')).toEqual(OURS);
   });

@@ -66,10 +66,10 @@ describe('dot segments', () => {
   forwards(['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
 });
 
-describe('a path that is encoded many times', () => {
+describe('a path that is percent-encoded repeatedly', () => {
   const escaped = (hex: string, depth: number) => `%${'25'.repeat(depth)}${hex}`;
   test.each(Array.from({ length: 33 }, (_, depth) => depth))(
-    'is refused like the unencoded path (%i times)',
+    'is refused like the plain path (%i extra times)',
     (depth) => {
       expect(check(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
       expect(check(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
@@ -213,11 +213,11 @@ describe('the authorization endpoints', () => {
 
 describe('look-alike characters', () => {
   // Some servers normalise names (NFKC), fold case like Java, or remove invisible characters.
-  // Full stops (fullwidth, one dot leader, two dot leader, small):
+  // Full stops (fullwidth, one-dot leader, two-dot leader, small):
   refuses('%EF%BC%8E%EF%BC%8E/x %E2%80%A4%E2%80%A4/x %E2%80%A5/x %EF%B9%92./x');
   // Slashes (fullwidth, fullwidth reverse, fraction, division) and a set minus:
   refuses('..%EF%BC%8Fx ..%EF%BC%BCx ..%E2%81%84x ..%E2%88%95x ..%E2%88%96x');
-  // A fullwidth semicolon, a Greek question mark, a zero width space and a soft hyphen:
+  // A fullwidth semicolon, a Greek question mark, a zero-width space and a soft hyphen:
   refuses('..%EF%BC%9Bx/y ..%CD%BE/x ..%E2%80%8B/x .%C2%AD./x');
   // Percent signs (fullwidth, fullwidth over another layer, small):
   refuses('%EF%BC%852e%EF%BC%852e/x %EF%BC%85252e%EF%BC%85252e/x %EF%B9%AA00');
@@ -230,14 +230,14 @@ describe('look-alike characters', () => {
   disallows(`
     authorization/%C2%BAauth2 authorization/%E2%93%9Eauth2 authorization/%F0%9D%90%A8auth2 authorization/o%CC%81auth2
   `);
-  // Slashes (fullwidth, division), a soft hyphen, a zero width space and a byte order mark:
+  // Slashes (fullwidth, division), a soft hyphen, a zero-width space and a byte order mark:
   disallows(`
     authorization%EF%BC%8Foauth2 authorization%E2%88%95oauth2 authorization/oauth%C2%AD2
     authorization/oauth2%E2%80%8B/token authorization/%EF%BB%BFoauth2
   `);
   // A question mark, a semicolon and a percent sign, all fullwidth:
   disallows('authorization/oauth2%EF%BC%9F authorization%EF%BC%9B/oauth2 authorization%EF%BC%852foauth2');
-  // A fullwidth A, solidus and percent sign, an ellipsis, a Kelvin sign, a long and a sharp s, and a zero width joiner:
+  // A fullwidth A, solidus and percent sign, an ellipsis, a Kelvin sign, a long and a sharp s, and a zero-width joiner:
   forwards(`
     rooms/%EF%BC%A1 rooms/a%EF%BC%8Fb rooms/100%EF%BC%85 rooms/%E2%80%A6 rooms/%E2%84%AAelvin rooms/%C5%BFtra%C3%9Fe
     rooms/%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB

@@ -31,7 +31,7 @@ afterEach(() => {
 
 const EXPIRED = { expiresAt: 0 };
 
-/** A service that accepts one token and issues a new one at each refresh. If `grants` returns null, it closes the connection. */
+/** A service that accepts one token and issues a new token at each refresh. If `grants` returns null, it closes the connection. */
 function service({
   accepts = 'refreshed-1',
   grants = (count: number): object | null => ({ access_token: `refreshed-${count}`, expires_in: 900 }),

@@ -77,7 +77,7 @@ test('an export keeps its client waiting for at most 100 s', async () => {
   });
 });
 
-test('an export requests a page at most ten times', async () => {
+test('an export requests the same page at most ten times', async () => {
   const many = (count: number) => Array.from({ length: count }, () => busy(1));
   expect(await readAll(failing(...many(9)))).toMatchObject({ items: ['1', '2', '2'], failure: undefined });
   const { pauses, failure } = await readAll(failing(...many(10)));
