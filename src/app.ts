@@ -19,8 +19,8 @@ import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 /**
- * Creates the Express app. Its middleware and routers are in the order in which they run. It mounts the gateway too, so that
- * tests can use the app without server.ts.
+ * Creates the Express app. Middleware and routers run in the order listed. The gateway is mounted as well, so that tests can
+ * use the app without server.ts.
  */
 export function createApp(
   services: Services,
@@ -30,11 +30,11 @@ export function createApp(
   const { config, log, now, accessLog, assets, render, cookie, redis, workspaces } = services;
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag'); // no cache stores a page, and an asset's URL changes with its content
+  app.disable('etag'); // pages are never cached, and an asset's URL changes with its content
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // Use the scheme of PUBLIC_URL, not that of the last hop. Otherwise, behind a proxy that TRUST_PROXY does not count,
-  // express-session would silently withhold the cookie.
+  // Use the scheme of PUBLIC_URL, not that of the last hop. Otherwise express-session silently omits the cookie behind a proxy
+  // that TRUST_PROXY does not count.
   Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 
   const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });
@@ -71,7 +71,7 @@ export function createApp(
 
   // Signed in
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
-  /** When the session of a request ends. A page compares it, to notice that another session has replaced its own. */
+  /** When the request's session ends. Pages compare this time to detect that another session has replaced theirs. */
   const sessionEnd = (req: Request) =>
     sessionEndsAt(currentSessionOrThrow(req).record, config.sessionMaxSeconds);
   app.use(

@@ -54,7 +54,7 @@ ${isBehindProxy ? `\n  Cloakroom listens at ${port.url}: forward requests for th
   }
 }
 
-/** Cloakroom's environment: the variables that are set, except those that the demo provides. */
+/** Returns Cloakroom's environment: the given variables, with some replaced by the demo's own values. */
 function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, redisUrl?: string): Env {
   return {
     ...env,
@@ -70,7 +70,7 @@ function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, r
   };
 }
 
-/** Resolves once the parent process was killed, which sends no signal. The process then has another parent. */
+/** Resolves once the parent process has died. No signal reports that, so this polls for a new parent process id. */
 function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** The response to errors with one code, as problem+json (RFC 9457) or as a page. */
+/** The response for an error code, sent as problem+json (RFC 9457) or as a page. */
 interface Problem {
   readonly status: number;
   readonly title: string;
@@ -8,15 +8,15 @@ interface Problem {
   readonly retryAfterSeconds?: number;
   /** Sends `Connection: close`, because the end of the request is uncertain or this process is about to exit. */
   readonly closes?: true;
-  /** Members that problem+json adds (RFC 9457 §3.2). */
+  /** Extension members of the problem+json response (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, string>>;
-  /** Label of a link on the error page that leads to sign-in and back. */
+  /** Label of the error page's link to sign-in, which leads back afterwards. */
   readonly signInLabel?: string;
 }
 
 const LOGIN = { loginUrl: '/auth/login' };
 
-/** Problems of API requests (docs/api.md). Pages use most of them, too. */
+/** Problems of API requests (docs/api.md). Pages use most of them as well. */
 export const GATEWAY_PROBLEMS = {
   // Malformed requests
   bad_request: {
@@ -126,7 +126,7 @@ export const GATEWAY_PROBLEMS = {
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 
-/** Every problem that a client may see, by its stable code (docs/decisions/0014). */
+/** Every problem that a client may see, keyed by its stable code (docs/decisions/0014). */
 export const PROBLEMS = {
   ...GATEWAY_PROBLEMS,
   page_not_found: {
@@ -235,13 +235,13 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 export interface AppErrorOptions {
-  /** Replaces the detail of the table. Clients see it, so it holds nothing secret or internal. */
+  /** Replaces the detail from the table. Clients see it, so it must not contain anything secret or internal. */
   readonly detail?: string | undefined;
-  /** Replaces the `Retry-After` of the table. */
+  /** Replaces the `Retry-After` from the table. */
   readonly retryAfterSeconds?: number;
   /** Methods for the `Allow` header (RFC 9110 §10.2.1). */
   readonly allow?: string;
-  /** Path that the sign-in link of the error page comes back to; by default the page that failed. */
+  /** Path to return to after signing in from the error page; by default the page that failed. */
   readonly returnTo?: string;
   /** The cause, for the log only. */
   readonly cause?: unknown;
@@ -256,7 +256,7 @@ export class AppError extends Error {
   readonly detail: string;
   readonly extensions: Readonly<Record<string, string>>;
   readonly retryAfterSeconds: number | undefined;
-  /** Response headers: `Retry-After`, `Connection` and `Allow`, where the error has them. */
+  /** Response headers: any of `Retry-After`, `Connection` and `Allow`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signInLabel: string | undefined;
   readonly returnTo: string | undefined;
@@ -280,7 +280,7 @@ export class AppError extends Error {
   }
 }
 
-/** The session, or the grant behind it, has ended. Only a new sign-in helps. */
+/** The session or its grant has ended. The user must sign in again. */
 export class SessionEndedError extends AppError {
   override readonly name = 'SessionEndedError';
 
@@ -294,7 +294,7 @@ export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
 }
 
-/** The process can't start. The message is all that the operator needs, and no stack is shown. */
+/** The process can't start. Only the message is shown to the operator, without a stack trace. */
 export class StartupError extends Error {
   override readonly name: string = 'StartupError';
 }

@@ -1,6 +1,6 @@
 import { catchSighup, exitCodeOf } from './process.ts';
 
-// Catch SIGHUP before importing anything else: imports take a while, and the signal would end the process.
+// Catch SIGHUP before importing anything else. Imports take a while, and an uncaught SIGHUP ends the process.
 const sighup = catchSighup(process);
 const { run } = await import('./run.ts');
 process.exit(await exitCodeOf(async () => run(process, sighup)));

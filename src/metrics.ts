@@ -13,7 +13,7 @@ import { createServiceMetrics } from './upstream/service-metrics.ts';
 /** Values of the label `caller`: which part of Cloakroom sends an upstream request. */
 export const CALLERS = ['gateway', 'pages'] as const;
 
-/** Registers all metrics of Cloakroom. Each folder defines those of its own events. */
+/** Registers all Cloakroom metrics. Each folder defines the metrics for its own events. */
 export function createMetrics(build: Build) {
   const registry = createRegistry(build);
   return {

@@ -13,10 +13,12 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/** Time in ms in which a second signal is an echo. npm passes on a signal that the terminal has sent to both processes. */
+/**
+ * A second signal within this time (ms) is an echo: npm forwards a signal that the terminal has already sent to both processes.
+ */
 const ECHO_MS = 300;
 
-/** Resolves with the first of the signals that arrives. A second one ends the process at once. */
+/** Resolves with the first of `signals` to arrive. A second signal ends the process immediately. */
 export function untilSignal(
   self: NodeJS.Process,
   signals: readonly NodeJS.Signals[],
@@ -29,7 +31,7 @@ export function untilSignal(
         resolve(signal);
       } else if (performance.now() - firstAt > ECHO_MS) {
         for (const each of signals) self.off(each, onSignal);
-        self.kill(self.pid, signal); // without a listener the signal has its default effect
+        self.kill(self.pid, signal); // without a listener, the default action applies
       }
     };
     for (const signal of signals) self.on(signal, onSignal);
@@ -37,8 +39,8 @@ export function untilSignal(
 }
 
 /**
- * Ends the process with 1 on an uncaught error, because its state is unknown. Node would print all members of the error. A Redis
- * error holds the command that failed, such as `AUTH` with its password. The logger leaves such members out.
+ * Exits with code 1 on an uncaught error, because the state of the process is then unknown. Logs the error first: Node would
+ * print all its properties, and a Redis error has the failed command, such as `AUTH` with its password. The logger omits them.
  */
 export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
   const exit = (error: unknown) => {
@@ -50,8 +52,8 @@ export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
 }
 
 /**
- * Logs Node's warnings by name and code: their messages may quote a URL with its query. Node's own listener would print them on
- * standard error, where a log collector expects JSON.
+ * Logs only the name and code of Node's warnings, because a message may contain a URL with its query. Node's own listener would
+ * print them to standard error, where a log collector expects JSON.
  */
 export function logWarnings(self: NodeJS.Process, log: Logger): void {
   self.removeAllListeners('warning');
@@ -63,8 +65,8 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
 export type Sighup = ReturnType<typeof catchSighup>;
 
 /**
- * Catches SIGHUP, which would otherwise end the process, so that it can request a reload of the secrets. The SIGHUP of a closed
- * terminal requests no reload and still ends the process.
+ * Catches SIGHUP, which would otherwise end the process, and uses it to reload the secrets. A SIGHUP from a closed terminal
+ * still ends the process.
  */
 export function catchSighup(self: NodeJS.Process) {
   const hadTerminal = hasTerminal();
@@ -79,7 +81,7 @@ export function catchSighup(self: NodeJS.Process) {
   const onSighup = () => {
     if (hadTerminal && !hasTerminal()) {
       self.off('SIGHUP', onSighup);
-      self.kill(self.pid, 'SIGHUP'); // without a listener the signal ends the process
+      self.kill(self.pid, 'SIGHUP'); // without a listener, the signal ends the process
       return;
     }
     signals += 1;

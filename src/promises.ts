@@ -1,6 +1,6 @@
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 
-/** A promise and the functions that settle it: `Promise.withResolvers()`, which Node 20 does not have. */
+/** A promise with the functions that settle it, like the result of `Promise.withResolvers()`, which Node 20 lacks. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
@@ -18,8 +18,9 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /**
- * Whether a promise resolves within `ms`. Rejects if the promise rejects. Leaves no timer running. If this process has stalled,
- * the timer may fire before a result that has arrived is read, so it waits one more turn of the event loop.
+ * Whether a promise resolves within `ms`. Rejects if the promise rejects, and clears its timer either way. After a stall of the
+ * process, the timer may fire before a result that has already arrived is read. It therefore waits one more turn of the event
+ * loop.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
@@ -35,9 +36,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at a time. The others wait in the order in which they came. Acquiring resolves with a slot,
- * which the caller disposes of, or with null if none becomes free within the given time (ms). The concurrency limits of the
- * gateway and of pages also divide the slots between sessions.
+ * Limits how many operations run at the same time. The others wait in order of arrival. The returned function resolves with a
+ * slot, which the caller must dispose of, or with null if no slot becomes free within the given time (ms). The gateway and the
+ * pages have their own concurrency limits, which also divide the slots between sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<Disposable | null> {
   let active = 0;

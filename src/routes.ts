@@ -6,7 +6,7 @@ type Routes = Readonly<Record<string, readonly string[]>>;
 /** Express serves HEAD where it serves GET. */
 const READ = ['GET', 'HEAD'];
 
-/** Routes whose path has no parameter. */
+/** Routes without path parameters. */
 const PAGES: Routes = {
   '/': READ,
   '/auth/login': READ,
@@ -25,7 +25,7 @@ const PAGES: Routes = {
 const WORKSPACE_PATH = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
 /**
- * Every name that toRouteName() returns, and the methods of the route. Tests compare them with the routes of the app and with
+ * Every name that toRouteName() returns, with the methods of the route. Tests compare them with the app's routes and
  * openapi.json.
  */
 export const ROUTES: Routes = {
@@ -40,8 +40,8 @@ export const ROUTES: Routes = {
 };
 
 /**
- * Returns the route of a target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and refuseUnknownPaths() use
- * it. The path is compared as the client wrote it, without decoding.
+ * Returns the route for a request target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and
+ * refuseUnknownPaths() use it. The path is compared exactly as the client sent it, without decoding.
  */
 export function toRouteName(target: string): string {
   const path = target.split('?', 1)[0] ?? '';
@@ -58,9 +58,9 @@ export function toRouteName(target: string): string {
 const TYPED_PAGES = /^\/(?:console|workspaces)/;
 
 /**
- * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a trailing slash, a
- * fragment and a target in absolute form. Such a path could bypass a proxy's rule for `/auth/login` or `/readyz`
- * (docs/decisions/0006). A page with a trailing slash redirects to the page.
+ * Responds with 404 unless the path matches a route exactly. Express alone also accepts a trailing slash, a fragment, and a
+ * target in absolute form. Such a target could bypass a proxy rule for `/auth/login` or `/readyz` (docs/decisions/0006). The
+ * path of a page with a trailing slash redirects to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

@@ -11,17 +11,17 @@ import { createServices, type Services } from './services.ts';
 
 /** Maximum wait for Redis before the server starts, in ms. A load balancer may send requests as soon as the server listens. */
 const REDIS_WITHIN_MS = 500;
-/** Time to store the last refreshed tokens once the drain and the last token request have ended, in ms. */
+/** Time allowed for storing the last refreshed tokens after the drain and the last token request, in ms. */
 const STORE_WITHIN_MS = 2_000;
 
 /**
  * Serves until SIGTERM or SIGINT, then shuts down. SIGHUP reloads the secrets. Resolves with the exit code. Rejects with a
- * StartupError where Cloakroom can't start.
+ * StartupError if Cloakroom can't start.
  */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
   self.once('exit', () => output.flush());
-  exitOnUncaughtErrors(self, createLog('fatal', output)); // at any LOG_LEVEL
+  exitOnUncaughtErrors(self, createLog('fatal', output)); // whatever LOG_LEVEL is
 
   const loaded = loadConfig(self.env, readDotEnv(self).isIgnored);
   const port = await bindPort(loaded.host, loaded.port);
@@ -34,7 +34,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Clients that connect early wait. Without Redis the server starts all the same, and responds with 503.
+  // Clients that connect before this resolves wait. If Redis is down, the server still starts, and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,
@@ -53,20 +53,23 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   return inTime ? 0 : 1;
 }
 
-/** Drains the server, then disposes of the services. Resolves with whether that took at most SHUTDOWN_SECONDS. */
+/** Drains the server, then disposes of the services. Resolves to true if that took at most SHUTDOWN_SECONDS. */
 async function shutDown(services: Services, server: RunningServer): Promise<boolean> {
   const { config, tokens } = services;
   const startedAt = performance.now();
   const deadline = startedAt + config.shutdownSeconds * 1_000;
   tokens.setDeadline(deadline);
   const drained = await server.drain(deadline - startedAt);
-  // A lost refresh token signs its user out, so a refresh that began before the signal may take all of its time.
+  // A lost refresh token signs the user out, so a refresh that began before the signal may use its full timeout.
   const storedBy = Math.max(deadline, startedAt + config.tokenTimeoutSeconds * 1_000) + STORE_WITHIN_MS;
   const stopped = await settlesWithin(services[Symbol.asyncDispose](), storedBy - performance.now());
   return drained && stopped && performance.now() <= deadline;
 }
 
-/** Returns the URL to log: PUBLIC_URL where it leads to this port, because sign-in works only there. Otherwise the socket's. */
+/**
+ * Returns the URL to log: PUBLIC_URL if it leads to this port, because sign-in works only there, and the socket's URL
+ * otherwise.
+ */
 function toBrowserUrl(config: Config, url: string): string {
   const { protocol, port, hostname } = new URL(config.publicOrigin);
   const isHere = protocol === 'http:' && hostname === 'localhost' && Number(port || 80) === config.port;

@@ -11,18 +11,18 @@ import type { Services } from './services.ts';
 
 export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
-/** How often Node checks for requests that take too long, in ms. */
+/** How often Node checks for requests that have timed out, in ms. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
- * A path, or `*` for the server itself (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds pages
- * in it, and may print it in a warning.
+ * A path, or `*` for the server itself (RFC 9112 §3.2). Express would pass any other form to url.parse(), which could extract
+ * the path of a page from it, or print it in a warning.
  */
 const PATH_OR_ASTERISK = /^(?:\/[^#]*|\*)$/;
 const READINESS_CHECK = /^\/readyz(?:\?|$)/;
 
 /**
- * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are not an HTTP
- * request reach neither. `checkTimeoutsMs` is shorter in tests.
+ * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Neither receives malformed
+ * HTTP requests. Tests use a shorter `checkTimeoutsMs`.
  */
 export async function startServer(services: Services, bound: BoundPort, checkTimeoutsMs = CHECK_TIMEOUTS_MS) {
   const { config, log, accessLog } = services;
@@ -38,7 +38,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     lingerMs: config.clientLingerSeconds * 1_000,
     silenceMs: config.serviceTimeoutSeconds * 1_000,
     behindLoadBalancer: config.trustProxy > 0,
-    // A proxy passes on any client's request for /readyz, which is not its own check.
+    // A proxy forwards any client's request for /readyz, so only a request that it did not forward is its own check.
     isReadinessCheck: ({ url = '', headers }) =>
       READINESS_CHECK.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
   });
@@ -59,7 +59,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
       sendProblem(res.setHeaders(strictTransport), refusal);
       return;
     }
-    // No page uses a body. Node keeps each chunk of it as an object, and a handler may wait for Redis.
+    // Discard the body, because pages never use it. While a handler waits for Redis, Node would keep each chunk as an object.
     req.resume();
     app(req, res);
   });
@@ -67,12 +67,12 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     server: http.server,
     /** The URL that the server listens on, as opposed to the one that browsers use. */
     url: bound.url,
-    /** Shuts the server down. Resolves with whether it took at most `withinMs`. API requests that arrive late get a 503. */
+    /** Shuts the server down. Resolves to true if that took at most `withinMs`. API requests that arrive late get a 503. */
     drain: async (withinMs: number) => http.drain(withinMs),
   };
 }
 
-/** Serves the metrics on METRICS_PORT. Returns null where they are off. */
+/** Serves the metrics on METRICS_PORT. Resolves with null if metrics are off. */
 export async function startMetrics({ config, log, metrics }: Services) {
   if (metrics === null) return null;
   const bound = await bindPort(config.host, config.metricsPort, 'METRICS_');

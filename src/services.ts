@@ -19,9 +19,9 @@ import { createWorkspaces } from './workspaces/workspaces-services.ts';
 export type Services = ReturnType<typeof createServices>;
 
 /**
- * Creates everything that the server and the app of one process work with. This is the composition root. Redis and the service
- * may be unreachable, because clients connect in the background and try again. Disposing lets refreshes in progress finish
- * first. `now` is in ms since the epoch; `wait` replaces the pauses of an export.
+ * Creates everything that the server and the app use: this is the composition root. Redis and the service may be unreachable,
+ * because their clients connect in the background and retry. Disposing lets refreshes in progress finish first. `now` is in ms
+ * since the epoch; `wait` replaces the pauses between an export's requests.
  */
 export function createServices(config: Config, log: Logger, now: () => number = Date.now, wait?: Wait) {
   const secrets: { current: Secrets } = { current: config };
@@ -98,11 +98,11 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     assets,
     render: createRender({ asset: assets.url }),
     accessLog,
-    /** The secrets in use. `config` holds those of the start. */
+    /** The current secrets. `config` holds those that the process started with. */
     secrets: secrets as Reloadable<Secrets>,
     /**
-     * Replaces all secrets at once, while requests continue. An unchanged secret must be the same object. If Redis refuses the
-     * new login, rejects with a ConfigError and changes nothing.
+     * Replaces all secrets in one step, without interrupting requests. An unchanged secret must be the same object. If Redis
+     * refuses the new login, rejects with a ConfigError and changes nothing.
      */
     async useSecrets(replaced: Secrets): Promise<void> {
       if (replaced.redis !== secrets.current.redis) {

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Env } from './env.ts';
 
-/** Version and commit of this Cloakroom. */
+/** Version and commit of the running Cloakroom. */
 export interface Build {
   readonly version: string;
   readonly revision: string;
 }
 
 /**
- * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Elsewhere the version is that of package.json. The revision is
- * then `unknown`, because the commit of a working folder doesn't say what runs.
+ * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Outside the image, the version comes from package.json. The
+ * revision is then `unknown`, because a working copy may have uncommitted changes.
  */
 export function readBuild(env: Env): Build {
   return {
@@ -18,7 +18,9 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/** Reads the version from package.json. A reload of secrets must also work while that file is being replaced. */
+/**
+ * Reads the version from package.json. Never throws: reloading the secrets must work even while that file is being replaced.
+ */
 function packageVersion(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist

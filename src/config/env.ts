@@ -4,7 +4,10 @@ import { StartupError } from '../errors.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A configuration that can't be used. No problem repeats a value, which may be a secret, even in the wrong place. */
+/**
+ * The configuration is invalid. Problems never contain a value: any value may be a secret, for example one set in the wrong
+ * variable.
+ */
 export class ConfigError extends StartupError {
   override readonly name = 'ConfigError';
   /** Each starts with the name of a variable. */
@@ -18,8 +21,8 @@ export class ConfigError extends StartupError {
 }
 
 /**
- * Reads the `.env` of the current folder into the environment, except in production. Returns whether there is one that was
- * ignored. Throws a StartupError where it can't be read.
+ * Loads `.env` from the current folder into the environment, except in production. Returns whether such a file was ignored.
+ * Throws a StartupError if it can't be read.
  */
 export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
   readonly isIgnored: boolean;
@@ -36,18 +39,18 @@ export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
 
 type Schemas = Readonly<Record<string, z.ZodType<unknown, string | undefined>>>;
 
-/** Values of variables by name, without those that have a problem. */
+/** The valid values, keyed by variable name. */
 export interface EnvReading<S extends Schemas> {
   readonly values: { readonly [Name in keyof S]?: z.output<S[Name]> };
   /** Each starts with the name of a variable. */
   readonly problems: readonly string[];
-  /** The required variables that are not set. Each has a problem. */
+  /** The required variables that are not set. `problems` has an entry for each. */
   readonly missing: ReadonlySet<string>;
 }
 
 /**
- * Reads each variable by its own schema, so that a problem of one never hides those of another. An empty variable counts as
- * unset. A name in `files` may also be given as `NAME_FILE`: the path of a regular file of at most 64 KiB.
+ * Parses each variable with its own schema, so that all problems are reported together. An empty variable is treated as unset.
+ * A variable in `files` may be given as `NAME_FILE` instead: the path of a regular file of at most 64 KiB.
  */
 export function readVariables<S extends Schemas>(
   schemas: S,
@@ -108,9 +111,9 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would wait until another
- * process writes, and a device may have no end. O_NONBLOCK opens either at once. The check is on the open file, so that no
- * change of the path bypasses it.
+ * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would block until another
+ * process writes to it, and a device may never end. O_NONBLOCK opens either without waiting. The checks use the open file, so
+ * replacing the path can't bypass them.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -5,7 +5,7 @@ import { fileVariables, isLoopback, variables } from './schema.ts';
 type Values = Required<EnvReading<typeof variables>['values']>;
 type Variable = keyof Values;
 
-/** Fields of Config that are not the variable's name in camel case. */
+/** Variables whose field in Config is not simply their name in camel case. */
 const FIELDS = {
   PUBLIC_URL: 'publicOrigin',
   SERVICE_URL: 'serviceOrigin',
@@ -21,12 +21,14 @@ type FieldOf<Name extends Variable> = Name extends keyof typeof FIELDS
   : CamelCase<Name>;
 type Fields = { readonly [Name in Variable as FieldOf<Name>]: Values[Name] };
 
-/** The whole configuration, checked and frozen: a field for each variable of schema.ts (`MAX_BODY_BYTES`: `maxBodyBytes`). */
+/**
+ * The configuration, checked and frozen. It has a field for each variable in schema.ts (`maxBodyBytes` for `MAX_BODY_BYTES`).
+ */
 export interface Config extends Fields {
   readonly build: Build;
-  /** The origin that a browser sees, by default that of `port`. */
+  /** The origin that browsers see; by default `localhost` with `port`. */
   readonly publicOrigin: string;
-  /** Whether that origin is https. Then cookies are `Secure`, and responses carry HSTS. */
+  /** Whether that origin is https. If so, cookies are `Secure` and responses carry HSTS. */
   readonly isHttps: boolean;
   readonly publicUrlIsDefault: boolean;
 }
@@ -34,13 +36,13 @@ export interface Config extends Fields {
 /** The fields that SIGHUP replaces while the process runs. */
 export type Secrets = Pick<Config, FieldOf<(typeof fileVariables)[number]>>;
 
-/** Names of all variables, `_FILE` variants aside. */
+/** Names of all variables, without their `_FILE` variants. */
 export const variableNames: readonly string[] = Object.keys(variables);
 
 /**
- * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem at once. No
- * problem repeats a value. The result is frozen, except for the bytes of the keys. With `ignoresDotEnv`, the error says that a
- * `.env` was not read, where a variable is missing.
+ * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError that lists every problem.
+ * Problems never contain values. The result is frozen, except for the key bytes. If a variable is missing and `ignoresDotEnv`
+ * is set, the error adds that a `.env` was not read.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems, missing } = readConfig(env);
@@ -54,7 +56,7 @@ export function loadConfig(env: Env, ignoresDotEnv = false): Config {
 const DOT_ENV_IGNORED =
   'The .env in this folder is not read in production. Set the variables in the environment, or NODE_ENV=development to try Cloakroom out.';
 
-/** Reads all valid values of a configuration, and the problems of the others. */
+/** Reads a configuration: its valid values, and problems for the others. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
   const { values, problems, missing } = readVariables(variables, env, fileVariables);
   const isProduction = env['NODE_ENV'] === 'production';
@@ -70,13 +72,13 @@ export function readConfig(env: Env): EnvReading<typeof variables> {
   };
 }
 
-/** Returns the configuration with the port that was found free. A default `PUBLIC_URL` follows it. */
+/** Returns the configuration with the port actually bound. A default `publicOrigin` changes with it. */
 export function withPort(config: Config, port: number): Config {
   const publicOrigin = config.publicUrlIsDefault ? localOrigin(port) : config.publicOrigin;
   return Object.freeze({ ...config, port, publicOrigin });
 }
 
-/** The field of Config that a variable is in. */
+/** Returns the name of a variable's field in Config. */
 export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
   const camelCase = name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   return ((FIELDS as Partial<Record<Variable, string>>)[name] ?? camelCase) as FieldOf<Name>;
@@ -102,7 +104,7 @@ function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   return rules.filter(([broken]) => broken).map(([, problem]) => problem);
 }
 
-/** Whether requests to this origin can be read on the way. */
+/** Whether others on the network could read requests to this origin. */
 function isInsecure(origin: string | undefined): boolean {
   return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
 }
@@ -126,7 +128,7 @@ function toConfig(values: Values, build: Build): Config {
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value)) {
-    // Bytes can't be frozen.
+    // Typed arrays can't be frozen.
     if (typeof member === 'object' && member !== null && !ArrayBuffer.isView(member)) deepFreeze(member);
   }
   return Object.freeze(value);

@@ -23,7 +23,7 @@ export type RedisTarget =
     } & RedisLogin)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
 
-/** Whether two targets are the same apart from user and password. */
+/** Whether two targets differ at most in user and password. */
 export function isSameRedis(one: RedisTarget, other: RedisTarget): boolean {
   const withoutLogin = ({ username: _user, password: _password, ...target }: RedisTarget) => target;
   return isDeepStrictEqual(withoutLogin(one), withoutLogin(other));
@@ -40,7 +40,7 @@ const MASTER_NAME = /^[\w.-]+$/;
 /**
  * Parses `redis://`, `rediss://`, `redis+sentinel://h1:26379,h2:26379/mymaster?db=0`, `redis+cluster://h1:6379,h2:6379` and,
  * for a Redis on the same host, `redis+unix:///path/to/redis.sock`. Throws an Error whose message says what is wrong without
- * repeating the URL, which may hold a password.
+ * quoting the URL, which may contain a password.
  */
 export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
@@ -79,14 +79,17 @@ function parseLogin(login: string): { username?: string; password?: string } {
   const colon = login.indexOf(':');
   const username = decode(colon < 0 ? login : login.slice(0, colon));
   const password = colon < 0 ? '' : decode(login.slice(colon + 1));
-  // ioredis would connect without either.
+  // ioredis would silently connect without a login.
   if (username !== '' && password === '') throw new Error('has a user without a password');
   return { ...(username && { username }), ...(password && { password }) };
 }
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/** Accepts plain host names only. The rest of a password with an unencoded "@" must not pass for a host and be logged. */
+/**
+ * Accepts only plain host names and addresses. Otherwise part of a password with an unencoded "@" could pass for a host and be
+ * logged.
+ */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};

@@ -3,9 +3,7 @@ export interface Reloadable<T> {
   readonly current: T;
 }
 
-/**
- * Derives a value from a reloadable one, and derives it again after each change. A cache in the derived value ends with it.
- */
+/** Derives a value from a reloadable one, and derives it again after each change. A derived cache thus starts empty again. */
 export function derive<T, Derived>(
   source: Reloadable<T>,
   toDerived: (value: T) => Derived,

@@ -7,8 +7,8 @@ const TIB = 1_099_511_627_776;
 const MAX_SESSION_KEYS = 8;
 
 /**
- * Every variable with its type and default. `Config` (load.ts) takes its fields from here. The order is that of `.env.example`,
- * which explains each of them.
+ * Every variable with its type and default. The fields of `Config` (load.ts) derive from it. The order is the same as in
+ * `.env.example`, which explains each variable.
  */
 export const variables = {
   PUBLIC_URL: origin().optional(),
@@ -46,10 +46,10 @@ export const variables = {
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 } as const;
 
-/** Variables that may also be given as `NAME_FILE`, the path of a file. SIGHUP reads these files again. */
+/** Variables that may also be given as `NAME_FILE`, the path of a file. SIGHUP rereads these files. */
 export const fileVariables = ['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const;
 
-/** The client that the local service knows by default. Its secret is public, so it protects nothing. */
+/** The local service's default client. Its secret is public, so it protects nothing. */
 export const DEMO_CLIENT = { id: 'demo-app', secret: 'demo-secret' } as const;
 
 /** A whole number in plain decimal digits. */
@@ -70,7 +70,7 @@ export function oneOf<const T extends string>(words: readonly T[]) {
   return z.enum(words, `must be one of: ${words.join(', ')}`);
 }
 
-/** Comma-separated parts, at least one; spaces around a part don't count. */
+/** A comma-separated list with at least one part. Spaces around parts are removed. */
 export function list() {
   return z.string().transform((value): readonly string[] => value.split(',').map((part) => part.trim()));
 }
@@ -99,13 +99,13 @@ function origin() {
   });
 }
 
-/** Whether a URL leads to this very host (RFC 6761 §6.3, RFC 1122 §3.2.1.3). */
+/** Whether the host of a URL is a loopback host (RFC 6761 §6.3, RFC 1122 §3.2.1.3). */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-/** One line of text. A space at either end is a typing error. */
+/** One line of text. A space at either end is refused as a typing error. */
 function oneLine() {
   return z
     .string()
@@ -113,7 +113,7 @@ function oneLine() {
     .refine((value) => value === value.trim(), 'must not begin or end with a space');
 }
 
-/** Scope tokens (RFC 6749 §3.3), joined by one space. */
+/** Scope tokens (RFC 6749 §3.3), joined by single spaces. */
 function scopes() {
   return z
     .string()
@@ -136,9 +136,9 @@ function redisUrl() {
   });
 }
 
-/** Refuses braces. In a cluster they are hash tags, and would put every session on one node. */
+/** Refuses braces. A cluster would treat them as a hash tag and put every session on one node. */
 function redisPrefix() {
-  return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without spaces, { and }');
+  return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without spaces, { or }');
 }
 
 function sessionKeys() {
@@ -158,7 +158,7 @@ function sessionKeys() {
   });
 }
 
-/** Segments of characters that every server reads in the same way, and no dot segment. */
+/** Path segments without dot segments, of characters that all servers interpret alike. */
 const API_PATH = /^\/api\/(?:(?!\.{1,2}\/)[\w.~!$&'()*+=:@-]+\/)*$/;
 
 /** Path prefixes, each with a trailing slash. */
@@ -167,7 +167,7 @@ function apiPaths() {
     .transform((parts): readonly string[] => parts.map((part) => (part.endsWith('/') ? part : `${part}/`)))
     .refine(
       (paths) => paths.every((path) => API_PATH.test(path) && !path.includes('..')),
-      'must be paths that start with /api/, without "..", "//", "%", "?", "#", ";", "\\" and spaces',
+      'must be paths that start with /api/, without "..", "//", "%", "?", "#", ";", "\\" or spaces',
     );
 }
 

@@ -22,8 +22,8 @@ export function createReloadMetrics(registry: Registry): CountReload {
 }
 
 /**
- * Creates the handler for SIGHUP. It reads the `NAME_FILE` files again and gives the services the new secrets: either all of
- * them, or none if one has a problem. It never rejects. It logs the outcome with the names of the variables, without values.
+ * Creates the SIGHUP handler. It rereads the `NAME_FILE` files and passes the new secrets to the services, or changes nothing
+ * if any of them has a problem. It never rejects. It logs the outcome with the names of the variables, without their values.
  */
 export function createSecretsReload(
   env: Env,
@@ -50,10 +50,10 @@ export function createSecretsReload(
       const changed = fileVariables.filter(
         (name) => !isDeepStrictEqual(read[fieldOf(name)], current[fieldOf(name)]),
       );
-      // An unchanged secret stays the same object. Values that were derived from it stay valid.
+      // Keep the same object for an unchanged secret, so that values derived from it stay valid.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
-      // Operators wait for this line. It distinguishes new secrets from files that they have not replaced yet.
+      // Operators look for this line. It tells them whether the files had already been replaced.
       if (changed.length === 0) log.info('secrets unchanged');
       else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))

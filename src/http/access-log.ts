@@ -15,7 +15,7 @@ import {
   type RequestContext,
 } from './request-context.ts';
 
-/** A request from its head to the end of its response. */
+/** A request, tracked from its head to the end of its response. */
 export interface LoggedRequest extends RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -24,21 +24,21 @@ export interface LoggedRequest extends RequestContext {
   readonly client: string;
   /** The template of the path, such as `/workspaces/{id}`. */
   readonly route: string | undefined;
-  /** By performance.now(). */
+  /** As returned by performance.now(). */
   readonly startedAt: number;
   /** Bytes that the socket had sent before this response. */
   readonly bytesBefore: number;
   /** How long parts of the request took, in ms. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
-  /** When the response had been written to its end, by performance.now(). */
+  /** When the response had been fully written, as returned by performance.now(). */
   writtenAt?: number;
-  /** How many bytes of the request body were read. */
+  /** Number of request body bytes read. */
   bytesIn?: number | undefined;
 }
 
 interface AccessLogOptions {
   readonly log: Logger;
-  /** How many reverse proxies append to `X-Forwarded-For`. */
+  /** Number of reverse proxies that append to `X-Forwarded-For`. */
   readonly proxies?: number;
   readonly toRoute?: (target: string) => string;
   readonly metrics?: RequestMetrics | null;
@@ -47,19 +47,19 @@ interface AccessLogOptions {
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /**
- * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at `debug`,
- * because health checks outnumber all other requests.
+ * Writes a log line and records a metric for each request. Repeated successful health checks are logged at `debug`, because
+ * they can outnumber all other requests.
  */
 export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
   const isRepeatedHealthCheck = createHealthCheckFilter();
 
-  /** Begins a request and attaches its context to the response. The caller ends it. */
+  /** Begins a request and attaches its context to the response. The caller must end it. */
   const begin = (req: IncomingMessage, res: ServerResponse, target: string, route = toRoute?.(target)) => {
     const request: LoggedRequest = {
       req,
       res,
       target,
-      client: clientAddress(req, proxies), // a closed socket no longer has one
+      client: clientAddress(req, proxies), // read now: a closed socket has no address
       route,
       startedAt: performance.now(),
       bytesBefore: req.socket.bytesWritten,
@@ -87,8 +87,8 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
     track(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest {
       const request = begin(req, res, target);
       res.setHeader('x-request-id', request.requestId);
-      // The metric excludes the time that a slow client takes to read, so that it raises no alert. Node emits `prefinish` inside
-      // end(), and `finish` only once the client has read.
+      // Exclude the time that the client takes to read from the metric, so that slow clients don't trigger alerts. Node emits
+      // `prefinish` inside end(), but `finish` only once the client has read the response.
       res.once('prefinish', () => (request.writtenAt = performance.now()));
       res.once('close', () => end(request));
       return request;
@@ -96,7 +96,7 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
   };
 }
 
-/** The path of the request is logged, but never its query, headers or body. */
+/** Returns the log fields for a request. They include its path, but never its query, headers or body. */
 function toLogFields(request: LoggedRequest, ms: number) {
   const { req, res, trace, times } = request;
   return {
@@ -120,19 +120,19 @@ function toLogFields(request: LoggedRequest, ms: number) {
   };
 }
 
-/** Rounds milliseconds to tenths; undefined for a part that the request did not reach. */
+/** Rounds milliseconds to tenths; undefined for a stage that the request did not reach. */
 function toTenths(ms = 0): number | undefined {
   return ms > 0 ? Math.round(ms * 10) / 10 : undefined;
 }
 
 const MAX_LOGGED_PATH = 256;
 /**
- * A character that ends the logged path. It may begin a query or fragment in a mangled URL, and may be percent-encoded any
- * number of times. No value precedes the first of these.
+ * Matches where to cut off the logged path: at the first character that may begin a query, a fragment or a value in a mangled
+ * URL. The character may be percent-encoded any number of times.
  */
 const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
 
-/** Returns the part of a target that may be logged. A target that is not a path may hold a password. */
+/** Returns the part of a target that may be logged. A target that is not a path may contain a password. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
   const path = target.slice(0, MAX_LOGGED_PATH);
@@ -143,8 +143,8 @@ function toLoggedPath(target: string): string {
 const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
 
 /**
- * Returns a function that recognises a health check that succeeds like the one before it. The first success of a path after the
- * start or after a failure does not count.
+ * Returns a function that recognises repeated successful health checks. The first success on each path, at startup or after a
+ * failure, is not a repeat.
  */
 function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   const succeeding = new Set<string>();
@@ -161,12 +161,12 @@ function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
 
 type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** The label for methods that a route does not serve. */
+/** Label value for methods that a route does not serve. */
 export const OTHER_METHODS = 'other';
 
 /**
- * Registers the histogram of requests by route and method. `routes` lists the methods of each route. All series exist from the
- * start, so that an alert sees the first failure of a route. No request adds a series.
+ * Registers the request histogram, by route and method. `routes` lists the methods of each route. All series exist from the
+ * start, so that an alert catches even a route's first failure. Requests never add a series.
  */
 export function createRequestMetrics(
   registry: Registry,
@@ -174,7 +174,7 @@ export function createRequestMetrics(
 ) {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Requests by route, method and status class, from the request head to the end of the response (of a page: until it is written).',
+    help: 'Requests by route, method and status class, from the request head to the end of the response (for pages: until it is written).',
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
@@ -186,7 +186,7 @@ export function createRequestMetrics(
     );
 
   return {
-    /** `status` is undefined for a request without a response. */
+    /** `status` is undefined for a request that got no response. */
     observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
       const byMethod = byRoute.get(route);
       const series = byMethod?.get(method ?? OTHER_METHODS) ?? byMethod?.get(OTHER_METHODS);

@@ -3,30 +3,30 @@ import type { Socket } from 'node:net';
 import { bytesSent, discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
 import { abortResponse } from './problem.ts';
 
-/** After an early response the server reads the rest of a body up to this size, which is cheaper than a new connection. */
+/** After an early response, the server reads the rest of a body up to this size, because a new connection would cost more. */
 const SMALL_BODY_BYTES = 64 * 1024;
-/** Time in ms around the start of a drain in which a client may open a connection or send a request without knowing of it. */
+/** Time around the start of a drain in which clients may connect or send a request unaware of the drain, in ms. */
 export const GRACE_MS = 500;
 
 /**
- * - `idle`: no response is due. The next request is served.
- * - `responding`: a response is due. Another request makes it the last one.
- * - `last response`: the connection closes after the response that is due. Input is dropped.
- * - `closing`: our side has ended. Input is dropped until the client closes its side, or the linger time has passed.
+ * - `idle`: no response is pending. The next request is served.
+ * - `responding`: a response is pending. If another request arrives, this becomes the last response.
+ * - `last response`: the connection closes after the pending response. Input is dropped.
+ * - `closing`: the server has closed its side. Input is dropped until the client closes its side or the linger time has passed.
  */
 type State = 'idle' | 'responding' | 'last response' | 'closing';
 
-/** How connections behave once a shutdown has started. */
+/** How connections behave during a shutdown. */
 export interface Drain {
   /** By performance.now(). */
   readonly startedAt: number;
-  /** An idle connection closes after this time, in ms. */
+  /** Time after which an idle connection closes, in ms. */
   readonly idleMs: number;
   /** Maximum linger time, in ms. */
   readonly lingerMs: number;
 }
 
-/** One client connection and its state: one request at a time, and a close in two steps (docs/decisions/0008). */
+/** A client connection. It handles one request at a time and closes in two steps (docs/decisions/0008). */
 export class Connection {
   readonly socket: Socket;
   /** By performance.now(). */
@@ -35,15 +35,15 @@ export class Connection {
   #drain: Drain | null = null;
   #requestCount = 0;
   #request: IncomingMessage | null = null;
-  /** The response that is due. */
+  /** The pending response. */
   #response: ServerResponse | null = null;
-  /** Whether the handler of the request has begun. Only a closed socket stops it. */
+  /** Whether the request handler has started. Only closing the socket stops it. */
   #isHandled = false;
   #isDiscarding = false;
   /** How long a closing connection waits for the client, in ms. */
   #lingerMs: number;
   #lingerTimer: NodeJS.Timeout | undefined;
-  /** Bytes sent at the last check; null if none were waiting. */
+  /** Bytes sent by the last check; null if none were waiting then. */
   #bytesSent: number | null = null;
 
   constructor(socket: Socket, lingerMs: number) {
@@ -56,8 +56,8 @@ export class Connection {
   }
 
   /**
-   * Begins a request. Calls `handle` once Node has parsed the packet: a response to a client that pipelines has to say
-   * `Connection: close`.
+   * Begins a request. Calls `handle` once Node has parsed the packet, because the response to a client that pipelines must
+   * include `Connection: close`.
    */
   begin(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     this.#state = 'responding';
@@ -74,7 +74,7 @@ export class Connection {
     });
   }
 
-  /** Closes the connection after the response that is due, and drops all further input. */
+  /** Closes the connection after the pending response, and drops all further input. */
   closeAfterResponse(): void {
     if (this.#response === null) {
       this.close();
@@ -86,8 +86,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection in two steps (RFC 9112 §9.6). Ends our side, then drops input until the client closes its own, or
-   * until the linger time has passed.
+   * Closes the connection in two steps (RFC 9112 §9.6): closes the server's side, then drops input until the client closes its
+   * side or the linger time has passed.
    */
   close(): void {
     const { socket } = this;
@@ -100,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Responds to bytes that are not a request with a bare status, and closes. If the client would take that for the response to
-   * an earlier request, destroys the connection instead and returns false.
+   * Responds to a malformed request with a bare status, and closes. If the client could mistake that for the response to an
+   * earlier request, destroys the connection instead and returns false.
    */
   refuse(statusLine: string): boolean {
     const { socket } = this;
@@ -118,8 +118,8 @@ export class Connection {
   }
 
   /**
-   * Begins to drain: each response says `Connection: close`, and the connection closes once it has been idle for a while. A new
-   * connection stays open for its first request.
+   * Starts draining. Each response includes `Connection: close`, and the connection closes once it has been idle for a while. A
+   * new connection stays open for its first request.
    */
   drain(drain: Drain): void {
     this.#drain = drain;
@@ -130,29 +130,29 @@ export class Connection {
   }
 
   /**
-   * Whether a drain refuses the request that has begun. The first request on a new connection is served, because the client
-   * could not know of the drain.
+   * Whether the current request is refused because of a drain. The first request on a new connection is served, because the
+   * client couldn't know about the drain.
    */
   get refusesRequest(): boolean {
     return this.#drain !== null && !(this.#requestCount === 1 && this.#isNew(this.#drain));
   }
 
-  /** Closes the connection after `graceMs`, unless a response is due then. */
+  /** Closes the connection after `graceMs`, unless a response is pending by then. */
   closeIfIdleAfter(graceMs: number): void {
     const closeIfIdle = () => {
       if (this.#state === 'idle') this.close();
     };
     if (graceMs === 0) closeIfIdle();
-    // Input that arrived while this process stalled is read first.
+    // setImmediate() lets Node first read any input that arrived while the process was stalled.
     else setTimeout(() => setImmediate(closeIfIdle), graceMs).unref();
   }
 
-  /** Destroys a connection that has been silent, unless it waits for the service: then the gateway's timeouts decide. */
+  /** Destroys a silent connection, unless it is waiting for the service, in which case the gateway's timeouts apply. */
   destroyIfSilent(): void {
     if (this.#response === null || this.socket.writableLength > 0) this.destroy();
   }
 
-  /** Destroys the connection where the client has read nothing of a response since the last check. */
+  /** Destroys the connection if the client has read none of a waiting response since the last check. */
   destroyIfUnread(): void {
     const { socket } = this;
     const sent = socket.writableLength > 0 ? bytesSent(socket) : null;
@@ -160,14 +160,17 @@ export class Connection {
     this.#bytesSent = sent;
   }
 
-  /** Destroys the connection, with a reset if an HTTP/1.0 client would take a partial response for a complete one. */
+  /**
+   * Destroys the connection, with a reset if an HTTP/1.0 client would otherwise mistake a partial response for a complete one.
+   */
   destroy(): void {
     if (this.#response === null) this.socket.destroy();
     else abortResponse(this.#response);
   }
 
   /**
-   * Whether to take the next request. A client may retry requests that it pipelined after the last response (RFC 9112 §9.3.2).
+   * Whether to accept the next request. A client may retry requests that it pipelined but that got no response (RFC 9112
+   * §9.3.2).
    */
   #acceptsRequest(): boolean {
     if (this.#state === 'idle') return true;
@@ -176,8 +179,9 @@ export class Connection {
   }
 
   /**
-   * Decides whether the connection stays open after the response. Input may follow that belongs to the request: the rest of a
-   * large body, after an early response. After an upgrade request, which no handler grants, Node loses the rest of the packet.
+   * Decides whether the connection stays open after the response. It closes if the rest of a large body may still arrive after
+   * an early response. It also closes after an upgrade request, because Node loses the rest of the packet; upgrades are never
+   * granted.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
@@ -191,8 +195,8 @@ export class Connection {
   }
 
   /**
-   * Aborts a response that is not finished once the client has closed its side. Node ends our side then, and an HTTP/1.0 client
-   * would take the partial response for a complete one.
+   * Aborts an unfinished response when the client closes its side. Node would then close the server's side, and an HTTP/1.0
+   * client would mistake the partial response for a complete one.
    */
   #abortUnfinished(): void {
     const response = this.#response;
@@ -201,7 +205,7 @@ export class Connection {
 
   #endRequest(req: IncomingMessage): void {
     this.#response = null;
-    if (req.complete) this.#request = null; // frees its head, which may be large
+    if (req.complete) this.#request = null; // free its head, which may be large
     if (this.#state === 'last response') this.close();
     if (this.#state !== 'responding') return;
     this.#state = 'idle';

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler } from 'express';
 import { AppError } from '../errors.ts';
 
-/** Methods that change nothing (RFC 9110 §9.2.1) and that a browser sends for a typed address. */
+/** Safe methods (RFC 9110 §9.2.1) that a browser sends when the user types an address. */
 const NAVIGATING = new Set(['GET', 'HEAD']);
 const SAFE = new Set([...NAVIGATING, 'OPTIONS']);
 
 /**
- * Whether a request may come from one of our pages, by Fetch Metadata and `Origin` (docs/api.md). The browser sets both, and no
- * page can change them. A client that sends neither must set a header that another site's form cannot set.
+ * Whether a request may come from a Cloakroom page, judging by Fetch Metadata and `Origin` (docs/api.md). The browser sets
+ * both, and pages can't change them. A client that sends neither must set a header that another site's form can't set.
  */
 export function passesCrossSiteCheck(
   method: string,
@@ -32,9 +32,9 @@ export function passesCrossSiteCheck(
 }
 
 /**
- * Refuses a page to another site that embeds it as a picture, a frame or a script (Fetch Metadata, resource isolation policy).
- * That site could read nothing, but each page costs requests to the service. Links from other sites still work, and so do
- * clients that send no Fetch Metadata.
+ * Refuses requests from other sites that embed a page as an image, frame or script (Fetch Metadata, resource isolation policy).
+ * Such a site couldn't read the page, but each page costs requests to the service. Links from other sites and clients without
+ * Fetch Metadata still work.
  */
 export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site') ?? 'none';
@@ -44,7 +44,7 @@ export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   else
     next(
       new AppError('cross_site_request', {
-        detail: 'Open this page itself. Another site may link to it, but not embed it.',
+        detail: 'Open this page directly. Other sites can link to it, but not embed it.',
       }),
     );
 };

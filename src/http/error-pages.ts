@@ -11,54 +11,54 @@ interface Link {
   readonly label: string;
 }
 
-/** The navigation around an error page. It matches that of the page that it replaces. */
+/** The navigation on an error page. It matches the page that the error page replaces. */
 interface ErrorPageFrame {
-  /** The part of the site that the navigation marks. */
+  /** The part of the site that the navigation highlights. */
   readonly section: string;
-  /** Leads to the page before. */
+  /** Leads to the previous page. */
   readonly backLink?: Link;
-  /** Titles that are more precise on this page than those of the problems. */
+  /** Titles that replace the problem's own with more precise ones for this page. */
   readonly titles?: Partial<Readonly<Record<ProblemCode, string>>>;
 }
 
-/** Sets the frame of an error page. A route calls this before anything can fail. */
+/** Sets the frame for error pages. Routes call this before anything can fail. */
 export function setErrorPageFrame(res: Response, frame: ErrorPageFrame): void {
   res.locals['frame'] = frame;
 }
 
 /**
- * Names the page that sign-in returns to where the requested URL is not a page, such as an export. A route calls this before
- * the session is checked, because a request without one is redirected at once.
+ * Sets the page to return to after sign-in if the requested URL is not a page, for example an export. Routes call this before
+ * the session is checked, because a request without a session is redirected immediately.
  */
 export function setReturnPath(res: Response, path: string): void {
   res.locals['returnPath'] = path;
 }
 
-/** The URL that starts sign-in and returns to a path on this site. */
+/** Returns the URL that starts sign-in and then leads back to a path on this site. */
 export function loginUrl(returnTo: string): string {
   return `/auth/login?return_to=${encodeURIComponent(returnTo)}`;
 }
 
-/** The page that sign-in returns to: the requested URL, unless setReturnPath() named another. */
+/** Returns the page to return to after sign-in: the requested URL, unless setReturnPath() has set another. */
 export function returnPathOf(req: Request, res: Response): string {
   return (res.locals['returnPath'] as string | undefined) ?? req.originalUrl;
 }
 
-/** Responds 404: the last handler before the error pages. */
+/** Responds with 404. This is the last handler before the error pages. */
 export const pageNotFound: RequestHandler = (_req, _res, next) => {
   next(new AppError('page_not_found'));
 };
 
-/** Refuses TRACE (RFC 9110 §9.3.8), which would show a page headers that the browser hides from it. */
+/** Refuses TRACE (RFC 9110 §9.3.8), which would expose headers to a page that the browser hides from it. */
 export const refuseTrace: RequestHandler = (req, _res, next) => {
   if (req.method !== 'TRACE') next();
   else next(new AppError('method_not_allowed', { allow: 'GET, HEAD, POST' }));
 };
 
 /**
- * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a stack.
- * Aborts a response that has begun, so that a partial page does not look complete. `isSignedIn` decides which links the page
- * has and whether it offers to sign out. It must not throw, even while Redis is down.
+ * Turns an error into a page with links and the request id, or into problem+json for clients that prefer JSON, without a stack
+ * trace. Aborts a response that has begun, so that a partial page doesn't look complete. `isSignedIn` decides which links the
+ * page has and whether it offers to sign out. It must not throw, even while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -89,7 +89,7 @@ export function createErrorPages(deps: {
     const error = isMalformedPath(thrown) ? new AppError('bad_request_target') : toAppError(thrown);
     if (error.status >= 500) {
       const { code, status } = error;
-      // Without `detail`, which may quote what the client sent.
+      // Omit `detail`, which may quote the request.
       const line = { err: thrown, requestId: requestId(res), code };
       // An outage is expected; an internal error is not.
       if (status === 500) log.error(line, 'request failed');
@@ -115,18 +115,18 @@ function prefersJson(req: Request): boolean {
   return best !== false && best !== 'text/html';
 }
 
-/** Whether Express failed to decode the path (`/item/%ff`). It gives that error a status of 400. */
+/** Whether Express failed to decode the path (`/item/%ff`). Express sets the status of that error to 400. */
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
 const START: Link = { href: '/', label: 'Go to the start page' };
-/** The start page of a signed-in user: `/` only redirects there. */
+/** The start page for signed-in users; `/` would redirect them here. */
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
 /**
- * Returns the links of an error page. The first link signs in, or retries a page that failed on our side. The start page
- * follows, unless it is the page that failed.
+ * Returns the links for an error page. The first link signs in, or retries a page after a server error. The start page follows,
+ * unless it is the page that failed.
  */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;
@@ -138,7 +138,7 @@ function toLinks(error: AppError, req: Request, res: Response, start: Link): Lin
   return first === start || startFailed ? [first] : [first, start];
 }
 
-/** Whether a link may repeat the request. A link to `//host` or `/\host` would lead to another site. */
+/** Whether a link can repeat the request. A link to `//host` or `/\host` would lead to another site. */
 function isRepeatable({ status }: AppError, { method, originalUrl }: Request): boolean {
   return (
     (status >= 500 || status === 429) &&
@@ -147,7 +147,7 @@ function isRepeatable({ status }: AppError, { method, originalUrl }: Request): b
   );
 }
 
-/** Returns the `Retry-After` of an error in seconds and in words, or null where the error has none. */
+/** Returns an error's `Retry-After` in seconds and in words, or null if it has none. */
 function toWait({ retryAfterSeconds: seconds }: AppError): { seconds: number; words: string } | null {
   if (seconds === undefined) return null;
   if (seconds === 1) return { seconds, words: 'a second' };

@@ -19,11 +19,11 @@ interface HttpServerOptions extends Partial<ShutdownOptions> {
   readonly limits?: ServerOptions;
   /** How long a closing connection waits for the client to close its side, in ms. */
   readonly lingerMs: number;
-  /** How long a client may send nothing, or read nothing of a response, in ms. */
+  /** How long a client may go without sending anything or reading any of a response, in ms. */
   readonly silenceMs: number;
 }
 
-/** An HTTP server that owns its connections: each takes one request at a time, and a drain loses none. */
+/** An HTTP server that manages its own connections. Each handles one request at a time, and a drain loses no requests. */
 export class HttpServer {
   readonly server: Server;
   readonly #log: Logger;
@@ -32,7 +32,8 @@ export class HttpServer {
 
   constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
     this.#log = log;
-    // checkFraming() checks the Host header and counts header fields (request-framing.ts). Its errors close the connection.
+    // checkFraming() checks the Host header and counts header fields instead (request-framing.ts). Its errors close the
+    // connection.
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
     this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));
@@ -42,7 +43,7 @@ export class HttpServer {
     this.#refuseBadRequests();
   }
 
-  /** Takes over a bound port, and the clients that have connected to it. */
+  /** Takes over a bound port and the connections that clients have already opened. */
   async listen(bound: BoundPort, handle: RequestListener): Promise<void> {
     this.#serveRequests(handle);
     await bound.handOver(this.server);
@@ -52,12 +53,12 @@ export class HttpServer {
     return this.#shutdown.isDraining;
   }
 
-  /** Whether an API request has to get a 503, because it arrived after the drain had begun (Connection#refusesRequest). */
+  /** Whether an API request must get a 503 because it arrived after the drain began (Connection#refusesRequest). */
   refuses(req: IncomingMessage): boolean {
     return this.#connections.get(req.socket)?.refusesRequest === true;
   }
 
-  /** Shuts the server down (shutdown.ts). Resolves with whether it took at most `withinMs`. */
+  /** Shuts the server down (shutdown.ts). Resolves to true if that took at most `withinMs`. */
   async drain(withinMs: number): Promise<boolean> {
     return this.#shutdown.drain(withinMs);
   }
@@ -72,10 +73,10 @@ export class HttpServer {
   }
 
   #closeSilentConnections(silenceMs: number): void {
-    // With this listener, Node does not close silent connections itself.
+    // Because of this listener, Node doesn't close silent connections itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Node's timeout counts input as activity. A client that sends an occasional byte could hold a response that it never
-    // reads.
+    // Node's timeout treats any input as activity. By sending an occasional byte, a client could keep a response alive that it
+    // never reads.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -89,19 +90,19 @@ export class HttpServer {
         handle(req, res);
       });
     });
-    // Responds to `Expect: 100-continue` once a handler reads the body, so that a client whose head is refused need not send it
-    // (RFC 9110 §10.1.1).
+    // Respond to `Expect: 100-continue` only once a handler reads the body, so that a client need not send a body if its
+    // request is refused by the head alone (RFC 9110 §10.1.1).
     this.server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       req.once('resume', () => !res.headersSent && res.writeContinue());
       this.server.emit('request', req, res);
     });
-    // checkFraming() refuses another expectation.
+    // checkFraming() refuses any other expectation.
     this.server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
       this.server.emit('request', req, res),
     );
   }
 
-  /** Responds to bytes that are not an HTTP request with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
+  /** Responds to malformed requests with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
   #refuseBadRequests(): void {
     const refuse = (socket: Socket, status: number, reason: string) => {
       const client = socket.remoteAddress;
@@ -111,7 +112,7 @@ export class HttpServer {
     this.server.on('clientError', (error: ParseError, stream) => {
       const socket = stream as Socket;
       const { code = '' } = error;
-      // Bytes after a request with `Connection: close` belong to no request.
+      // Bytes after a request with `Connection: close` don't belong to any request.
       if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
       else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
         refuse(socket, toStatus(error), code);
@@ -125,7 +126,7 @@ export class HttpServer {
   }
 }
 
-/** An error of a connection: of Node's parser, which adds its reason, or of the socket. */
+/** A connection error, from the socket or from Node's parser. The parser adds its reason. */
 interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string;
 }
@@ -133,7 +134,7 @@ interface ParseError extends NodeJS.ErrnoException {
 function toStatus({ code, reason }: ParseError): number {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  // HTTP/2 with prior knowledge, or another version. The parser has the same code for a bare LF after the version, so this
-  // compares the reason.
+  // HTTP/2 with prior knowledge, or an unknown version. This compares the reason, because the parser uses the same code for a
+  // bare LF after the version.
   return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
 }

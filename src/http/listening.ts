@@ -4,17 +4,17 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { StartupError } from '../errors.ts';
 
 /**
- * Ignores the `error` event of a server that could not accept a connection, for example without a free file descriptor. Without
- * a listener the event would end the process.
+ * Ignores the `error` event that a server emits if it can't accept a connection, for example when file descriptors run out.
+ * Without a listener, the event would end the process.
  */
 const ignoreError = () => {};
 
 export type BoundPort = Awaited<ReturnType<typeof bindPort>>;
 
 /**
- * Binds `host:port` (0 picks a free port) before the server exists, because the configuration may depend on the number. Clients
- * that connect early wait for the server, because they may take an open port for a server that is ready. Rejects with a
- * StartupError that names the setting to change, which begins with `prefix`.
+ * Binds `host:port` (0 picks a free port) before the server exists, because the configuration may depend on the port number.
+ * Clients may take an open port for a ready server, so early connections are kept until the server takes over. If binding
+ * fails, rejects with a StartupError that names the settings to change, which begin with `prefix`.
  */
 export async function bindPort(host: string, port: number, prefix = '') {
   const listener = createServer({ pauseOnConnect: true });
@@ -31,14 +31,14 @@ export async function bindPort(host: string, port: number, prefix = '') {
     const reason =
       code === 'EADDRINUSE'
         ? `is already in use. Free it, or set ${prefix}PORT to another port.`
-        : `can't be listened on (${code}). Set ${prefix}HOST or ${prefix}PORT otherwise.`;
+        : `can't be listened on (${code}). Change ${prefix}HOST or ${prefix}PORT.`;
     throw new StartupError(`${host}:${port} ${reason}`, { cause: error });
   }
   listener.on('error', ignoreError);
   const bound = (listener.address() as AddressInfo).port;
   return {
     port: bound,
-    /** The URL on this machine, e.g. `http://127.0.0.1:3000`. */
+    /** The URL of the port, for example `http://127.0.0.1:3000`. */
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     /** Passes the port and its early connections to a server. Resolves once the server listens. */
     async handOver(server: HttpServer): Promise<void> {
@@ -50,7 +50,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
         connection.resume();
       }
     },
-    /** Frees the port unless a server has taken it over. */
+    /** Frees the port, unless a server has taken it over. */
     async [Symbol.asyncDispose](): Promise<void> {
       listener.close();
       for (const connection of early) connection.destroy();

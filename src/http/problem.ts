@@ -3,8 +3,8 @@ import type { AppError } from '../errors.ts';
 import { requestId } from './request-context.ts';
 
 /**
- * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because the stable name is `code`. Aborts a
- * response that has begun, unless it has been written to its end.
+ * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because `code` is the stable name. If a
+ * response has already begun, aborts it instead, unless it has been fully written.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
@@ -29,16 +29,17 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   });
-  res.end(body); // Node leaves it out for HEAD
+  res.end(body); // Node omits it for HEAD
 }
 
 /**
  * Aborts a response that has begun by closing its connection, so that a partial response does not look complete. HTTP/1.0 has
- * no chunks: only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
+ * no chunked encoding, so only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   const { socket } = res;
-  // Node can't reset a socket whose end is being sent, and would never close it. It sends the end after all other bytes.
+  // Once the end of the stream is being sent, Node can't reset the socket and would never close it. It sends the end after all
+  // other bytes.
   const canReset = socket !== null && (!socket.writableEnded || socket.writableLength > 0);
   if (res.req.httpVersion === '1.0' && canReset) socket.resetAndDestroy();
   res.destroy();

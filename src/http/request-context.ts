@@ -2,27 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 
-/** What Cloakroom knows of a request while it serves it. Handlers and upstream requests read it, and some add to it. */
+/** Details of a request while it is being served. Handlers and upstream requests read them, and some add to them. */
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
-  /** The log id of the session that the request's cookie names, or that the request started. */
+  /** The log id of the session in the request cookie, or of the session that the request started. */
   session: string | undefined;
   token: TokenUse | undefined;
 }
 
 /**
- * How a request used the access token of its session:
+ * How a request used its session's access token:
  *
- * - `unexpired`, or `refreshed_ahead` where the background refresh of an unexpired token began.
+ * - `unexpired`: the token had not expired.
+ * - `refreshed_ahead`: the token had not expired, and the request started its background refresh.
  * - `refreshed`: the token had expired, and the request waited for a refresh.
- * - `replayed`: the service refused the token (401), and the request was repeated with a new one.
+ * - `replayed`: the service refused the token with a 401, and the request was repeated with a new token.
  * - `refused`: the service refused the token, and the request was not repeated.
- * - `failed`: there was no unexpired token, and no refresh brought one.
+ * - `failed`: the token had expired, and a refresh provided no new one.
  */
 export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
 
-/** The trace that a request belongs to (W3C Trace Context), passed on as it came. */
+/** The trace that a request belongs to (W3C Trace Context), forwarded unchanged. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -34,7 +35,7 @@ const CONTEXT = Symbol('request context');
 const ID = Symbol('request id');
 type WithContext = ServerResponse & { [CONTEXT]?: RequestContext; [ID]?: string };
 
-/** The context of the request that this response belongs to. Throws where the access log has not begun the request. */
+/** Returns the context of the request that a response belongs to. Throws if the access log has not begun the request. */
 export function requestContext(res: WithContext): RequestContext {
   const { [CONTEXT]: context } = res;
   if (context === undefined) throw new Error('the request has no context: AccessLog.begin() makes one');
@@ -46,16 +47,16 @@ export function attachContext(res: WithContext, context: RequestContext): void {
 }
 
 /**
- * The id of a request: the same in `X-Request-Id`, in log lines, on error pages and upstream. Cloakroom makes it on first use
- * and never takes one from the client.
+ * Returns the id of a request: the same in `X-Request-Id`, log lines, error pages and upstream requests. It is generated on
+ * first use and never taken from the client.
  */
 export function requestId(res: WithContext): string {
   return (res[ID] ??= randomUUID());
 }
 
 /**
- * The address of the client: the peer of the connection or, behind `proxies` reverse proxies of ours, the address that the
- * outermost of them saw. Each proxy appends its peer to `X-Forwarded-For`. A client can write anything before that.
+ * Returns the client address: the peer of the connection or, behind `proxies` trusted reverse proxies, the address that the
+ * outermost proxy saw. Each proxy appends its peer to `X-Forwarded-For`. Anything before that could be forged by the client.
  */
 export function clientAddress(req: IncomingMessage, proxies: number): string {
   const peer = req.socket.remoteAddress ?? '';
@@ -67,21 +68,21 @@ export function clientAddress(req: IncomingMessage, proxies: number): string {
   return isIP(address) === 0 ? 'unknown' : address;
 }
 
-/** Some proxies add the port, which changes with each connection: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
+/** Removes the port that some proxies add, and that changes with each connection: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
 function withoutPort(address: string): string {
   const { v4, v6 } = /^(?:(?<v4>[\d.]+):\d+|\[(?<v6>[^\]]+)\](?::\d+)?)$/.exec(address)?.groups ?? {};
   return v4 ?? v6 ?? address;
 }
 
-/** W3C Trace Context §3.2.2: lower case. A later version has at least the fields of this one. */
+/** W3C Trace Context §3.2.2: lower case. Later versions may append fields. */
 const TRACEPARENT =
   /^(?<version>[\da-f]{2})-(?<traceId>[\da-f]{32})-(?<parentId>[\da-f]{16})-[\da-f]{2}(?<more>-.*)?$/;
 /** W3C Trace Context §3.3.1.5: every recipient accepts 512 characters of `tracestate`. */
 const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
 
 /**
- * Reads the trace in a request's headers; null without a valid `traceparent`. Drops a `tracestate` without one (W3C Trace Context
- * §4.2). Drops a header that `Connection` names, which is for this hop alone (RFC 9110 §7.6.1).
+ * Reads the trace from request headers; null without a valid `traceparent`. A `tracestate` alone is dropped (W3C Trace Context
+ * §4.2), and so is a header named in `Connection`, which is only for this hop (RFC 9110 §7.6.1).
  */
 export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
   const { traceparent, tracestate, connection = '' } = headers;
@@ -96,7 +97,7 @@ export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | n
   return { traceId, traceparent: text, tracestate: PRINTABLE.test(state) ? state : undefined };
 }
 
-/** The headers that pass a trace on; none without a trace. */
+/** Returns the headers that propagate a trace; none without a trace. */
 export function toTraceHeaders(trace: TraceContext | null): Record<string, string> {
   if (trace === null) return {};
   const { traceparent, tracestate } = trace;

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
 /**
- * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044). The server switches the parser's
- * own limit off, and this one counts the raw headers.
+ * Beyond about 1,000 header fields, Node 20 drops some, possibly including `Content-Length` (CVE-2026-58044). The server
+ * therefore disables the parser's limit and applies this limit to the raw headers.
  */
 const MAX_HEADER_FIELDS = 100;
-/** A host with an optional port: no space, comma, path or user (RFC 9112 §3.2). The host need not exist. */
+/** A host with an optional port, without spaces, commas, path or user (RFC 9112 §3.2). The host need not exist. */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
 /**
- * Checks how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the error to
- * send, or null. Sending it closes the connection, since two recipients may disagree on where such a request ends.
+ * Checks the framing of a request beyond what Node's parser enforces (RFC 9112 §2.3, §3.2, §6.1). Returns the error to send, or
+ * null. Sending it closes the connection, because recipients may disagree on where such a request ends.
  */
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
@@ -25,7 +25,7 @@ export function checkFraming(req: IncomingMessage): AppError | null {
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
-/** Checks that there is one valid Host header (RFC 9112 §3.2). `req.headers` shows only the first of several. */
+/** Checks that there is exactly one valid Host header (RFC 9112 §3.2). `req.headers` would show only the first of several. */
 function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
   let host: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -38,7 +38,7 @@ function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError
   return HOST.test(host) ? null : badRequest('The Host header must hold a host, with or without a port.');
 }
 
-/** Refuses every expectation but 100-continue (RFC 9110 §10.1.1). Node's own 417 would keep the connection open. */
+/** Refuses every expectation except 100-continue (RFC 9110 §10.1.1). Node's own 417 would keep the connection open. */
 function checkExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;

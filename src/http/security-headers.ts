@@ -4,22 +4,22 @@ import helmet from 'helmet';
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**
- * HSTS for responses that are not pages (RFC 6797 §6.1). A browser that uses the API may never load a page. Empty where
- * browsers use http. Excludes subdomains, which may belong to others.
+ * Returns the HSTS header for responses that are not pages (RFC 6797 §6.1), because a browser that uses the API may never load
+ * a page. Empty over HTTP. Excludes subdomains, which may belong to others.
  */
 export function toStrictTransport(https: boolean): Readonly<Record<string, string>> {
   return https ? { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` } : {};
 }
 
 /**
- * Headers of every page. All content comes from this origin and nothing runs inline (Content Security Policy Level 3). No site
- * frames the page, and no cache stores it (RFC 9111 §5.2.2.5). Assets replace `Cache-Control`. `https`: whether browsers use
- * https.
+ * Creates the middleware that sets the headers of every page. All content comes from this origin, and inline scripts and styles
+ * don't run (Content Security Policy Level 3). Pages can't be framed or cached (RFC 9111 §5.2.2.5). Assets replace
+ * `Cache-Control`. `https`: whether browsers use HTTPS.
  */
 export function createSecurityHeaders(options: { readonly https: boolean }): RequestHandler {
   const headers = helmet({
     contentSecurityPolicy: {
-      // The defaults include upgrade-insecure-requests, which breaks http on a loopback host, and 'unsafe-inline'.
+      // The defaults include 'unsafe-inline', as well as upgrade-insecure-requests, which breaks HTTP on a loopback host.
       useDefaults: false,
       directives: {
         'default-src': ["'none'"],
@@ -33,7 +33,7 @@ export function createSecurityHeaders(options: { readonly https: boolean }): Req
       },
     },
     crossOriginOpenerPolicy: { policy: 'same-origin' },
-    // With no-referrer, browsers would send `Origin: null` from our own forms, and the cross-site check would refuse them.
+    // With no-referrer, Cloakroom's own forms would send `Origin: null`, and the cross-site check would refuse them.
     referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: options.https && { maxAge: ONE_YEAR_SECONDS, includeSubDomains: false },
     xFrameOptions: { action: 'deny' },

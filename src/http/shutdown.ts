@@ -11,18 +11,21 @@ export interface ShutdownOptions {
   readonly behindLoadBalancer: boolean;
 }
 
-/** Maximum part of the drain during which the server accepts new connections. */
+/** Maximum fraction of the drain during which the server accepts new connections. */
 const ACCEPTING_PART = 1 / 3;
-/** A closing connection waits for the client at most this long (ms), and at most half of the drain. */
+/** Maximum time a closing connection waits for the client, in ms. It is also limited to half of the drain. */
 const LINGER_MS = 2_000;
-/** Maximum wait for destroyed sockets to close, in ms. They close at once, but a drain ends even if Node never closes one. */
+/**
+ * Maximum wait for destroyed sockets to close, in ms. They normally close immediately; this ends the drain if Node never closes
+ * one.
+ */
 const DESTROY_MS = 1_000;
-/** A client that checks readiness less often than this (ms) is not a load balancer. */
+/** A client that polls readiness at longer intervals than this (ms) is not treated as a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
- * Shuts a server down without losing a request. A load balancer that polls readiness first sees a 503, and the server serves
- * what it sends until then (docs/decisions/0008).
+ * Shuts a server down without losing a request. It keeps serving requests until a load balancer that polls readiness has seen a
+ * 503 (docs/decisions/0008).
  */
 export class Shutdown {
   readonly #server: Server;
@@ -32,7 +35,7 @@ export class Shutdown {
   readonly #loadBalancerInformed = createDeferred<void>();
   #requestedAt = -Infinity;
   #checkedAt = -Infinity;
-  /** The longest recent time between two checks, in ms. It decays, because two load balancers check at irregular intervals. */
+  /** The longest recent interval between checks, in ms. It decays, because the checks of two load balancers are irregular. */
   #checkIntervalMs = 0;
 
   constructor(
@@ -53,7 +56,7 @@ export class Shutdown {
     if (this.#drain !== null) connection.drain(this.#drain);
   }
 
-  /** Learns from each request whether a load balancer polls readiness, and whether it still sends requests. */
+  /** Records from each request whether a load balancer polls readiness, and whether it still sends requests. */
   onRequest(req: IncomingMessage, res: ServerResponse): void {
     const now = performance.now();
     if (!this.#options.isReadinessCheck(req)) {
@@ -68,8 +71,8 @@ export class Shutdown {
   }
 
   /**
-   * Lets requests in progress finish, and resolves with true once all connections are closed. After `withinMs` destroys the
-   * rest and resolves with false.
+   * Lets requests in progress finish, and resolves with true once all connections are closed. After `withinMs`, destroys the
+   * remaining connections and resolves with false.
    */
   async drain(withinMs: number): Promise<boolean> {
     const startedAt = performance.now();
@@ -83,7 +86,7 @@ export class Shutdown {
     for (const connection of connections) connection.closeIfIdleAfter(GRACE_MS);
     const closed = Promise.all(connections.map(untilClosed));
     const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
-    // Handlers learn that their client has disconnected before their dependencies are closed.
+    // Destroy the connections first, so that handlers stop before their dependencies are closed.
     for (const connection of connections) connection.destroy();
     await settlesWithin(closed, DESTROY_MS);
     await immediate();
@@ -91,11 +94,12 @@ export class Shutdown {
   }
 
   /**
-   * Resolves once a due readiness check has got its response and no request has arrived for GRACE_MS. The load balancer then
-   * sends its requests elsewhere. Resolves at once where no load balancer polls readiness, and at `latest` in any case.
+   * Resolves once the next readiness check has received its response and no request has arrived for GRACE_MS. By then the load
+   * balancer sends its requests elsewhere. Resolves immediately if no load balancer polls readiness, and at `latest` in any
+   * case.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {
-    // A check may be late by as much as the time between two.
+    // A check may be late by as much as one interval.
     const dueBy = Math.min(this.#checkedAt + 2 * this.#checkIntervalMs, latest);
     if (dueBy <= performance.now()) return;
     await settlesWithin(this.#loadBalancerInformed.promise, dueBy - performance.now());

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 
-/** Renders the template `{name}.eta`, and HTML-escapes every value. Throws where the template throws. */
+/** Renders the template `{name}.eta`, and HTML-escapes every value. Throws if the template throws. */
 export type Render = (name: string, data: object) => string;
 
-/** `views` stands beside both `src` and `dist`. */
+/** `views` is next to both `src` and `dist`. */
 const VIEWS = fileURLToPath(new URL('../../views', import.meta.url));
 
 /**
- * Compiles all templates of a folder. `shared` is data of every template. No render reads a file: a process without a free file
- * descriptor still needs its error pages.
+ * Compiles all templates in a folder. `shared` is passed to every template. Rendering never reads a file, so error pages work
+ * even when file descriptors run out.
  */
 export function createRender(shared: object = {}, views = VIEWS): Render {
   const eta = new Eta({ views, cache: true, autoEscape: true });

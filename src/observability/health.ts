@@ -5,8 +5,8 @@ import { createGauge } from './prometheus.ts';
 type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
 /**
- * Registers gauges of the health checks: 1 for yes, 0 for no. With several apps in a process, all of them have to be ready, and
- * draining starts with the first.
+ * Registers the health check gauges: 1 for yes, 0 for no. A process with several apps is ready if all of them are, and draining
+ * if any of them is.
  */
 export function createHealthMetrics(registry: Registry) {
   return {
@@ -24,9 +24,10 @@ export function createHealthMetrics(registry: Registry) {
 }
 
 /**
- * Serves the health checks. `GET /healthz` is 200 while the process works. `GET /readyz` is 200 while it can serve, or 503 with
- * what is missing, within two seconds. While Redis is full the process is ready but `limited`, because users can't sign in. The
- * responses reveal nothing else. The gauges report the same; `metrics` is null where metrics are off.
+ * Serves the health checks. `GET /healthz` returns 200 while the process is running. `GET /readyz` returns 200 while it can
+ * serve requests, or 503 and what is missing, within two seconds. While Redis is full, the process is ready but `limited`,
+ * because users can't sign in. The responses reveal nothing else. The gauges report the same state; `metrics` is null if
+ * metrics are off.
  */
 export function createHealthRouter({
   servesSessions,

@@ -2,18 +2,18 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export interface Logger extends PinoLogger {
   /**
-   * Writes fields as the line that pino would write, for three quarters of the CPU time. Every request writes one
-   * (docs/decisions/0010). Leaves out what is undefined.
+   * Writes the same line as pino would, in three quarters of the CPU time. Every request writes one (docs/decisions/0010).
+   * Undefined fields are omitted.
    */
   writeLine(level: 'debug' | 'info', fields: LineFields): void;
 }
 
-/** Plain values only, because writeLine() reduces no errors. `msg` names the event. */
+/** Only plain values, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
 type LineFields = Readonly<Record<string, string | number | boolean | undefined>> & { readonly msg: string };
 
 /**
- * Creates a log of JSON lines on standard output (or `destination`). Reduces errors to type, message, code and stack, because
- * their other members may hold requests, responses or tokens.
+ * Creates a logger that writes JSON lines to standard output (or `destination`). Errors are reduced to type, message, code,
+ * stack and cause, because their other properties may contain requests, responses or tokens.
  */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
@@ -40,8 +40,8 @@ function standardOutput(): DestinationStream {
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
 
 /**
- * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making the
- * line. A process that is killed loses the lines of its last turn.
+ * Writes all lines from one turn of the event loop to standard output (or `output`) in one go, because a write costs as much as
+ * building a line. A killed process loses the lines from its last turn.
  */
 export function createBufferedOutput(output: DestinationStream = standardOutput()) {
   let buffered = '';
@@ -56,7 +56,7 @@ export function createBufferedOutput(output: DestinationStream = standardOutput(
     flush();
   };
   return {
-    /** Writes what is buffered; for the end of the process. */
+    /** Writes buffered lines. Call this before the process exits. */
     flush,
     write(line: string): void {
       buffered += line;
@@ -89,8 +89,8 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
 }
 
 /**
- * Returns a message without secrets. Parsers quote their input. Redis quotes the refused command, such as `AUTH` with its
- * password. A Redis error keeps only its first word, such as `WRONGPASS`.
+ * Returns an error message without secrets. Parsers quote their input, and Redis quotes a refused command, such as `AUTH` with
+ * its password. A Redis error is reduced to its first word, such as `WRONGPASS`.
  */
 export function toLoggableMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
@@ -99,7 +99,7 @@ export function toLoggableMessage(error: Error): string {
   return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
 }
 
-/** Returns the stack without the message at its start, which may have several lines. */
+/** Returns the stack without the leading message, which may span several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const at = stack.indexOf(message);
   const frames = at < 0 ? stack : stack.slice(at + message.length);

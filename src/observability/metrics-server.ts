@@ -4,14 +4,14 @@ import type { Registry } from 'prom-client';
 /** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
 /**
- * Most connections at a time. Node keeps each request that a client pipelines until its connection closes, about 5 MB for one
+ * Maximum number of connections. Node keeps every pipelined request until the connection closes: about 5 MB for a single
  * packet.
  */
 const MAX_CONNECTIONS = 16;
 
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A connection
- * carries one request. Requests that arrive while the metrics are gathered share the result, which is large. A client may never
+ * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until disposed of. Each connection carries one
+ * request. Requests that arrive while metrics are being gathered share the result, because it is large and a client may never
  * read it.
  */
 export async function startMetricsServer(
@@ -31,7 +31,7 @@ export async function startMetricsServer(
   server.setTimeout(SILENCE_MS);
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (req, res) => {
-    if (res.socket === null) return; // pipelined: the response before it closes the connection
+    if (res.socket === null) return; // pipelined: the previous response closes the connection
     res.shouldKeepAlive = false;
     if (req.url !== '/metrics' || (req.method !== 'GET' && req.method !== 'HEAD')) {
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();

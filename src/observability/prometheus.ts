@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Histogram } from 'prom-client';
 import type { Build } from '../config/build-info.ts';
 
-/** Creates the registry of a process, with prom-client's own metrics (memory, event loop, garbage collection). */
+/** Creates the registry for a process, including prom-client's default metrics (memory, event loop, garbage collection). */
 export function createRegistry(build: Build): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -17,10 +17,10 @@ export function createRegistry(build: Build): Registry {
 
 type LabelValues = Readonly<Record<string, readonly string[]>>;
 
-/** Counts one event. The type of its labels bounds the number of series. */
+/** Counts one event. The label types limit the number of series. */
 type Count<V extends LabelValues> = (labels: { readonly [L in keyof V]: V[L][number] }) => void;
 
-/** Registers a counter with all of its series at 0, because `rate()` would miss the first event of a series that starts at 1. */
+/** Registers a counter with all its series at 0, because `rate()` would miss the first event in a series that starts at 1. */
 export function createCounter<const V extends LabelValues>(
   registry: Registry,
   { name, help, values }: { readonly name: string; readonly help: string; readonly values: V },
@@ -41,8 +41,8 @@ function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
 export type AddGaugeSource = (read: () => Promise<number>) => void;
 
 /**
- * Registers a gauge that reads its sources at each scrape. `combine` makes one value of them, because a process may hold
- * several apps.
+ * Registers a gauge that reads its sources at each scrape. `combine` merges their values, because a process may run several
+ * apps.
  */
 export function createGauge(
   registry: Registry,
@@ -64,15 +64,15 @@ export function createGauge(
   return (read) => void sources.push(read);
 }
 
-/** The observations with one set of labels. */
+/** The observations for one set of labels. */
 export type DurationSeries = ReturnType<ReturnType<typeof createDurationHistogram>['series']>;
 
-/** Upper bounds in seconds: from the gateway's own part of a request to the longest timeout. */
+/** Upper bounds in seconds, ranging from the gateway's own share of a request to the default service timeout. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Registers a histogram that counts in arrays. prom-client's own hashes the labels with each observation, which costs a tenth
- * of a proxied request.
+ * Registers a histogram that counts in arrays. prom-client's own histogram hashes the labels at each observation, which takes a
+ * tenth of the CPU time of a proxied request.
  */
 export function createDurationHistogram(
   registry: Registry,
@@ -90,10 +90,10 @@ export function createDurationHistogram(
       values: all.flatMap((series) => toValues(name, buckets, series)),
     }),
   };
-  // A registry of prom-client 15 reads only these two members of a metric.
+  // The registry in prom-client 15 reads only these two members of a metric.
   registry.registerMetric(metric as unknown as Histogram);
   return {
-    /** Adds the series with these labels. Call it once and keep the result. */
+    /** Adds a series with these labels. Call this once per set of labels and keep the result. */
     series(labels: Readonly<Record<string, string>>) {
       const series: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
       all.push(series);
@@ -112,12 +112,12 @@ export function createDurationHistogram(
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** One count for each bucket, and one for anything longer. */
+  /** One count per bucket, and one for longer durations. */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** Returns a series in Prometheus's format, where each bucket includes the smaller ones. */
+/** Returns a series in Prometheus format, in which each bucket includes all smaller buckets. */
 function toValues(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
   let count = 0;
   const ofBuckets = [...buckets, '+Inf'].map((le, at) => {
@@ -131,10 +131,13 @@ function toValues(name: string, buckets: readonly number[], { labels, counts, su
   ];
 }
 
-/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` where there was no response. */
+/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` without a response. */
 export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
 
-/** Returns the index of a status in STATUS_CLASSES. An invalid status counts as `5xx`. No final response is a 1xx. */
+/**
+ * Returns the index of a status in STATUS_CLASSES. An invalid status is counted as `5xx`. Final responses never have a 1xx
+ * status.
+ */
 export function statusClassIndex(status: number | undefined): number {
   return status === undefined ? 0 : Math.min(Math.max(Math.floor(status / 100), 1), 5) - 1;
 }

@@ -13,13 +13,13 @@ export interface VerifiedCookie {
 
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
-/** Verifying a signature costs a tenth of a proxied request, and a browser repeats the same header. */
+/** Verifying a signature takes a tenth of the CPU time of a proxied request, and a browser sends the same header each time. */
 const MAX_CACHED_HEADERS = 10_000;
 const MAX_CACHED_LENGTH = 1_024;
 
 /**
- * Reads and writes the session cookie: a session id, signed as express-session signs it. The name under https starts with
- * `__Host-Http-`. A browser that knows the prefix accepts it only from this host, over https, and never from a script
+ * Reads and writes the session cookie: a session id, signed in the format of express-session. Over HTTPS its name starts with
+ * `__Host-Http-`. A browser that knows this prefix accepts the cookie only from this host, over HTTPS, and never from a script
  * (draft-ietf-httpbis-rfc6265bis).
  */
 export function createSessionCookie(options: {
@@ -48,13 +48,13 @@ export function createSessionCookie(options: {
     attributes,
     /** The signing secrets, for express-session: the first signs, all verify. */
     secrets,
-    /** Reads the session id from a `Cookie` header; null where it has none with a valid signature. */
+    /** Reads the session id from a `Cookie` header; null if it has no session cookie with a valid signature. */
     read(header: string | undefined): VerifiedCookie | null {
       if (header === undefined) return null;
       const cached = cache.current.get(header);
       if (cached !== undefined) return cached;
       const read = verify(header);
-      // Cache only signed cookies. Any client can send others.
+      // Cache only validly signed cookies, because any client can send unsigned ones.
       if (read !== null && header.length <= MAX_CACHED_LENGTH) cache.current.set(header, read);
       return read;
     },
@@ -69,7 +69,9 @@ export function createSessionCookie(options: {
   };
 }
 
-/** Derives the key that signs cookies (RFC 5869). Encryption has others. Another info string would sign all users out. */
+/**
+ * Derives the key that signs cookies (RFC 5869). Encryption uses other keys. Changing the info string would sign all users out.
+ */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(
     'base64url',

@@ -8,18 +8,18 @@ const TAG_BYTES = 16;
 export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
- * Encrypts text with AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key and a secret. Only the
- * rightful reader holds `secret`, for example the id in the cookie. `name` is the key in Redis: a value that was copied to
+ * Encrypts text with AES-256-GCM (NIST SP 800-38D), under a key that HKDF-SHA-256 (RFC 5869) derives from a session key and a
+ * secret. Only the rightful reader has `secret`, for example the id in the cookie. `name` is the Redis key: a value copied to
  * another key can't be decrypted.
  *
- * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so that
- * after a change of keys decryption tries only one.
+ * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so
+ * decryption never has to try several.
  */
 export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
   const keyring = derive(sessionKeys, toKeyring);
 
   return {
-    /** Changes with the session keys. A cache of decrypted values must not outlive it. */
+    /** A new object after each change of the session keys. A cache of decrypted values must not outlive it. */
     keyring: keyring as Reloadable<unknown>,
     encrypt(text: string, secret: string, name: string): string {
       const { first } = keyring.current;
@@ -30,8 +30,8 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
     /**
-     * Decrypts a value. Returns null where it was moved, cut or changed, or its session key is unknown. `usesFirstKey` says whether
-     * it was encrypted under the first session key.
+     * Decrypts a value. Returns null if it was moved, truncated or altered, or if its session key is unknown. `usesFirstKey`
+     * says whether it was encrypted under the first session key.
      */
     decrypt(
       encrypted: string,
@@ -70,12 +70,12 @@ function decipher(bytes: Buffer, key: Buffer, name: string): string | null {
   }
 }
 
-/** Derives the key of one value (RFC 5869). With another info string all sessions would end at an upgrade. */
+/** Derives the key for one value (RFC 5869). Changing the info string would end all sessions at the next upgrade. */
 function encryptionKey(sessionKey: Buffer, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', sessionKey, secret, 'cloakroom sealing', 32));
 }
 
-/** Names a session key without revealing anything of it. Values in Redis contain the name. */
+/** Names a session key without revealing anything about it. Values in Redis contain the name. */
 function keyName(sessionKey: Buffer): string {
   return createHash('sha256')
     .update('cloakroom key name')

@@ -5,7 +5,7 @@ import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createCounter } from '../observability/prometheus.ts';
 
-/** Why a session ended. A session that expires unused is not counted, because only Redis notices. */
+/** Why a session ended. Sessions that expire unused are not counted, because they expire in Redis unnoticed. */
 export const SESSION_END_REASONS = [
   'signed_out',
   'signed_in_again',
@@ -32,7 +32,10 @@ export function createSessionMetrics(registry: Registry) {
   return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };
 }
 
-/** Logs and counts the start, refresh and end of sessions. `context` is that of the request that caused the event. */
+/**
+ * Logs the start, refresh and end of sessions, and counts starts and ends. `context` belongs to the request that caused the
+ * event.
+ */
 export function createSessionEvents(log: Logger, metrics: SessionMetrics | null) {
   return {
     started(id: string, context?: RequestContext): void {
@@ -42,7 +45,7 @@ export function createSessionEvents(log: Logger, metrics: SessionMetrics | null)
     refreshed(id: string, context?: RequestContext): void {
       log.info(sessionLogFields(id, context), 'token refreshed');
     },
-    /** `fields` are further fields of the log line. */
+    /** `fields` are added to the log line. */
     ended(id: string, reason: SessionEndReason, context?: RequestContext, fields?: object): void {
       metrics?.ended(reason);
       log.info({ ...sessionLogFields(id, context), reason, ...fields }, 'session ended');
@@ -50,17 +53,17 @@ export function createSessionEvents(log: Logger, metrics: SessionMetrics | null)
   };
 }
 
-/** The fields of each log line about a session: its log id, and the request that caused the event. */
+/** The fields common to all log lines about a session: its log id, and the ids of the request that caused the event. */
 export function sessionLogFields(id: string, context: RequestContext | undefined) {
   return { session: sessionLogId(id), requestId: context?.requestId, traceId: context?.trace?.traceId };
 }
 
-/** Log ids by session id, because each request logs that of its session. */
+/** Log ids keyed by session id. They are cached because every request logs one. */
 const logIds = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * Returns the name of a session in logs, the same in every process and under every session key. It reveals nothing of the id,
- * which has 256 random bits. The session's key in Redis is another hash.
+ * Returns the id of a session for use in logs. It is the same in every process and under every session key. It reveals nothing
+ * about the session id, which has 256 random bits. The session's Redis key uses a different hash.
  */
 export function sessionLogId(id: string): string {
   const cached = logIds.get(id);

@@ -11,7 +11,7 @@ import type { SessionStore } from './store.ts';
 
 declare module 'express-session' {
   interface SessionData {
-    /** The record of a new session, or of one that was read. */
+    /** The record of the session, whether it is new or was read from Redis. */
     record: SessionRecord;
     /** The value in Redis that `record` was decrypted from; absent on a new session. */
     encrypted: string;
@@ -19,8 +19,8 @@ declare module 'express-session' {
 }
 
 /**
- * Reads the session of a page's request with express-session. A request without a session cookie costs nothing. Only sign-in
- * writes a session, and no page may change one.
+ * Loads the session for page requests through express-session. A request without a session cookie costs nothing. Only sign-in
+ * writes sessions; pages must not change them.
  */
 export function createSessionMiddleware(deps: {
   readonly redis: RedisClient;
@@ -44,7 +44,7 @@ export function createSessionMiddleware(deps: {
   });
   const readSession: RequestHandler = (req, res, next) => void withSecrets.current(req, res, next);
 
-  /** Signs the cookie with the first session key, which express-session does for a new session only. */
+  /** Re-signs the cookie with the first session key, which express-session does only for new sessions. */
   const signAgain: RequestHandler = (req, res, next) => {
     const read = cookie.read(req.headers.cookie);
     if (read?.usesFirstKey === false && currentSession(req)?.id === read.id)
@@ -55,15 +55,15 @@ export function createSessionMiddleware(deps: {
   return [readSession, signAgain];
 }
 
-/** The session of a request; null where it has none. */
+/** Returns the request's session, or null if there is none. */
 export function currentSession(req: Request): Session | null {
   const { record, encrypted } = expressSessionOf(req);
   return record === undefined || encrypted === undefined ? null : { id: req.sessionID, record, encrypted };
 }
 
 /**
- * Starts a session under a new id and sets its cookie. Rejects with StoreUnavailableError, and then sets no cookie and keeps the
- * previous session. The caller ends the previous session afterwards.
+ * Starts a session under a new id and sets its cookie. If it rejects with StoreUnavailableError, no cookie is set and the
+ * previous session remains. Otherwise the caller must end the previous session.
  */
 export async function startSession(req: Request, record: SessionRecord): Promise<void> {
   await settle((done) => expressSessionOf(req).regenerate(done));
@@ -71,14 +71,14 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   try {
     await settle((done) => req.session.save(done));
   } catch (error) {
-    Reflect.deleteProperty(req, 'session'); // or express-session would set the cookie of a session that is not stored
+    Reflect.deleteProperty(req, 'session'); // or express-session would set a cookie for a session that was not stored
     throw error;
   }
 }
 
 /**
- * Returns express-session's session. Throws if there is none: its store has emitted `disconnect`, which means an outage, not a
- * sign-out.
+ * Returns express-session's session. Throws if there is none. That happens after its store has emitted `disconnect`, which
+ * means an outage, not a sign-out.
  */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
@@ -94,9 +94,9 @@ function settle(start: (done: (error?: Error | null) => void) => void): Promise<
 
 type Done<T> = (error: unknown, result?: T) => void;
 
-/** connect-redis that reads and writes encrypted sessions, through the same SessionStore as the gateway. */
+/** A connect-redis store that reads and writes encrypted sessions through the same SessionStore as the gateway. */
 class EncryptedRedisStore extends RedisStore {
-  /** express-session gives every store this method. It puts a new id and an empty session on the request. */
+  /** express-session adds this method to every store. It gives the request a new id and an empty session. */
   declare generate: (req: Request) => void;
 
   readonly #saved = new WeakSet<SessionData>();
@@ -110,7 +110,7 @@ class EncryptedRedisStore extends RedisStore {
     this.#attributes = cookie.attributes;
   }
 
-  /** Runs `read` with the context of its request. express-session passes none on, but it calls get() before it returns. */
+  /** Runs `read` with the context of its request. express-session can't pass it on, but it calls get() synchronously. */
   readFor(context: RequestContext, read: () => void): void {
     this.#context = context;
     try {
@@ -126,9 +126,9 @@ class EncryptedRedisStore extends RedisStore {
   }
 
   /**
-   * Stores the new session of a sign-in, once. express-session saves a regenerated session again when the response ends, and
-   * delays the response for that. A second save could not undo a refresh or a sign-out in between, because create() replaces
-   * nothing.
+   * Stores the session that a sign-in starts, once. express-session saves a regenerated session again when the response ends,
+   * and delays the response until then. A second save couldn't undo a refresh or sign-out in between anyway, because create()
+   * never overwrites.
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
     if (this.#saved.has(session)) {
@@ -143,13 +143,15 @@ class EncryptedRedisStore extends RedisStore {
     await this.#store.end(id).then(() => done(null), done);
   }
 
-  /** Does nothing, because get() has restarted the idle time. It calls back at once, so that no response waits. */
+  /**
+   * Does nothing, because get() has already restarted the idle time. Calls back immediately, so that the response doesn't wait.
+   */
   override touch(_id: string, _session: SessionData, done: Done<void> = ignore): Promise<void> {
     done(null);
     return Promise.resolve();
   }
 
-  /** Unlike the inherited method this ends no session. The previous one ends once the new one is stored. */
+  /** Unlike the inherited method, this doesn't end the previous session. That ends once the new session is stored. */
   override regenerate(req: Request, done: Done<void>): void {
     this.generate(req);
     done(null);

@@ -3,11 +3,11 @@ import { z } from 'zod';
 
 const grantSchema = z.object({
   accessToken: z.string(),
-  /** When the access token expires, in ms since the epoch by our clock. */
+  /** When the access token expires, in ms since the epoch, by this host's clock. */
   expiresAt: z.number(),
-  /** Lifetime of the access token in ms, from the token request on. */
+  /** Lifetime of the access token, counted from the token request, in ms. */
   lifetimeMs: z.number(),
-  /** Absent where the service issued none: then the session ends with its access token. */
+  /** Absent if the service issued none. The session then ends when its access token expires. */
   refreshToken: z.string().optional(),
   scopes: z.array(z.string()),
 });
@@ -26,16 +26,16 @@ export type Grant = Readonly<z.infer<typeof grantSchema>>;
 /** The content of a session's value in Redis, before encryption. */
 export type SessionRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** A session as a request read it. */
+/** A session as read by a request. */
 export interface Session {
-  /** The id in the cookie: a secret. */
+  /** The secret id in the cookie. */
   readonly id: string;
-  /** The value in Redis that `record` was decrypted from. A replacement is compared with it. */
+  /** The value in Redis that `record` was decrypted from. A replacement succeeds only if Redis still holds this value. */
   readonly encrypted: string;
   readonly record: SessionRecord;
 }
 
-/** Parses a decrypted record; null where it is of another version. */
+/** Parses a decrypted record; null if its format is unknown. */
 export function parseRecord(text: string): SessionRecord | null {
   try {
     return recordSchema.parse(JSON.parse(text));
@@ -45,8 +45,8 @@ export function parseRecord(text: string): SessionRecord | null {
 }
 
 /**
- * Whether two grants come from the same refresh. Comparing access tokens is not enough, because a service may issue the same
- * one again with another refresh token.
+ * Whether two grants come from the same refresh. Comparing access tokens is not enough, because a service may reissue the same
+ * access token with a new refresh token.
  */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
@@ -55,14 +55,14 @@ export function isSameGrant(one: Grant, other: Grant): boolean {
 /** A token that a request can't use any more: expired, expiring, or refused by the service. */
 export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
 
-/** Whether a grant is newer than a stale token. A service may issue the same access token again, with a later expiry. */
+/** Whether a grant is newer than a stale token. A service may reissue the same access token with a later expiry. */
 export function isNewer(grant: Grant, stale: StaleToken): boolean {
   return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
 }
 
 /**
- * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, so it distinguishes sessions without revealing
- * their ids.
+ * Returns when a session reaches its maximum age, in ISO 8601 UTC. That time never changes, so it identifies a session without
+ * revealing its id.
  */
 export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {
   return new Date(createdAt + maxSeconds * 1_000).toISOString();

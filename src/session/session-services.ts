@@ -10,9 +10,7 @@ import { createSessionStore } from './store.ts';
 
 export type SessionServices = ReturnType<typeof createSessionServices>;
 
-/**
- * Creates the session services, once for a process. `now` is in ms since the epoch; `metrics` are null where metrics are off.
- */
+/** Creates the session services, once per process. `now` is in ms since the epoch; `metrics` is null if metrics are off. */
 export function createSessionServices(deps: {
   readonly config: Config;
   readonly secrets: Reloadable<Pick<Config, 'sessionKeys'>>;

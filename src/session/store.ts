@@ -13,7 +13,7 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 
 export interface SessionStoreOptions {
   readonly redis: RedisClient;
-  /** Reads the value of a session's key and restarts its idle time. */
+  /** Reads the value of a session key in Redis and restarts its idle time. */
   readonly readSession: ReadSession;
   readonly prefix: string;
   readonly encryption: Encryption;
@@ -27,10 +27,13 @@ export interface SessionStoreOptions {
 
 /** Replaces the value of an ended session, so that a late write finds neither the old value nor a free key. */
 const TOMBSTONE = 'ended';
-/** Longer than a sign-in can take to create its session. A refresh may write later: its compare-and-set fails on a missing key. */
+/**
+ * Longer than a sign-in can take to create its session. A refresh may write even later, but its compare-and-set fails if the
+ * key is missing.
+ */
 const TOMBSTONE_SECONDS = 600;
 
-/** A record takes 1 to 5 kB, depending on the tokens, so all together take at most 50 MB. */
+/** A record takes 1 to 5 kB, depending on its tokens, so the cache takes at most 50 MB. */
 const MAX_CACHED_RECORDS = 10_000;
 
 /** Writes ARGV[2] if the value is ARGV[1]. Keeps the time to live, or sets it to ARGV[3] seconds. */
@@ -41,8 +44,8 @@ const COMPARE_AND_SET = `
   return 1`;
 
 /**
- * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone but deletes
- * the key. Then a late compare-and-set finds nothing.
+ * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone, so the key
+ * is deleted instead; a late compare-and-set then fails as well.
  */
 const END = `
   local found = redis.call('GET', KEYS[1])
@@ -58,25 +61,25 @@ interface CachedRecord {
 }
 
 /**
- * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable; then the
- * session is unchanged. `context` is that of the request that reads the session, for the log.
+ * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable, and leaves
+ * the session unchanged. `context` belongs to the request that reads the session; it is used for logging.
  */
 export function createSessionStore(options: SessionStoreOptions) {
   const { redis, readSession, encryption, idleSeconds, maxSeconds, log, now } = options;
 
-  // Only the decryption is cached, never whether a session exists: read() reads Redis each time. Decryption costs as much CPU
-  // as the rest of a proxied request, and hashing the id for the key's name a fair part of that. An entry counts only for the
-  // same id and the same bytes. A value that was copied to another session's key is decrypted anew, and refused. A change of
-  // session keys drops all entries, because a removed key must no longer decrypt anything.
+  // Only the decryption is cached, never whether a session exists: read() goes to Redis each time. Decryption takes as much CPU
+  // as the rest of a proxied request; hashing the id into the key name takes a good part of that. An entry is used only for the
+  // same id and the same bytes. A value copied to another session's key is decrypted again, and refused. Changing the session
+  // keys clears the cache, because a removed key must no longer decrypt anything.
   const cache = derive(
     encryption.keyring,
     () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
   );
 
-  // Peeks, because decrypt() marks the entry as used.
+  // peek() suffices here, because decrypt() marks the entry as recently used.
   const keyOf = (id: string) => cache.current.peek(id)?.key ?? sessionKey(options.prefix, id);
 
-  /** Returns null, and logs it, where the value was moved, cut or changed, or its session key is unknown. */
+  /** Logs and returns null if the value was moved, truncated or altered, or if its session key is unknown. */
   const decrypt = (id: string, encrypted: string, context?: RequestContext): CachedRecord | null => {
     const cached = cache.current.get(id);
     if (cached?.session.encrypted === encrypted) return cached;
@@ -109,7 +112,9 @@ export function createSessionStore(options: SessionStoreOptions) {
     return session;
   };
 
-  /** Encrypts a session under the first session key, beside the request. Where that fails, the next read tries again. */
+  /**
+   * Re-encrypts a session under the first session key, without delaying the request. If that fails, the next read tries again.
+   */
   const encryptAgain = (session: Session) => {
     replace(session, session.record).catch((error: unknown) => {
       log.warn({ err: error }, 'session not re-encrypted');
@@ -128,7 +133,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return (await compareAndSet(session, encrypted, '')) ? { id, encrypted, record } : null;
   };
 
-  /** Ends a session for good: no write in flight restores it. Resolves with whether there was one. */
+  /** Ends a session for good: a write in flight can't restore it. Resolves to true if the session existed. */
   const end = async (id: string): Promise<boolean> => {
     const key = keyOf(id);
     cache.current.delete(id);
@@ -138,14 +143,14 @@ export function createSessionStore(options: SessionStoreOptions) {
   return {
     replace,
     end,
-    /** Ends a session if it has not changed since it was read. Resolves with whether it ended it. */
+    /** Ends a session if it has not changed since it was read. Resolves to true if it ended the session. */
     async endUnchanged(session: Session): Promise<boolean> {
       cache.current.delete(session.id);
       return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
     },
     /**
-     * Reads a session and restarts its idle time, in one command; null where it has ended or never existed. Every request reads
-     * it from Redis, so that a sign-out is final at once in every process (docs/decisions/0002 and 0004).
+     * Reads a session and restarts its idle time, in one command; null if it has ended or never existed. Every request reads it
+     * from Redis, so a sign-out takes effect immediately in every process (docs/decisions/0002 and 0004).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
       return toSession(id, await readSession(keyOf(id)), context);
@@ -157,7 +162,7 @@ export function createSessionStore(options: SessionStoreOptions) {
       const session = toSession(id, encrypted, context);
       return session === null ? null : { session, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
-    /** Stores a new session. Replaces no session and no tombstone under the same id. */
+    /** Stores a new session. Never overwrites a session or tombstone with the same id. */
     async create(id: string, record: SessionRecord): Promise<void> {
       const key = keyOf(id);
       const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
@@ -166,7 +171,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   };
 }
 
-/** The hash of a session id in the names of keys. It reveals nothing of the id, which only the cookie holds. */
+/** Hashes a session id for use in key names. The hash reveals nothing about the id, which only the cookie contains. */
 export function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url');
 }
@@ -176,8 +181,8 @@ export function sessionKey(prefix: string, id: string): string {
 }
 
 /**
- * Returns the key of something that belongs to a session. It is in the same slot of a cluster, so that the master that serves
- * the session serves it too. A cluster computes the slot from the part in braces, or else from the whole key.
+ * Returns a key for data that belongs to a session. In a cluster, it is in the same slot as the session, and so on the same
+ * master. A cluster computes the slot from the part in braces, or from the entire key if there are none.
  */
 export function sessionScopedKey(prefix: string, kind: string, id: string): string {
   return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;

@@ -1,8 +1,11 @@
 import { Client, Dispatcher, buildConnector } from 'undici';
 
-/** How long a connection rests after a response, in ms. If no other connection is free, it takes a request earlier. */
+/** How long a connection rests after a response, in ms. It is used earlier if no other connection is available. */
 const REST_MS = 100;
-/** Maximum number of connections that rest at a time. Under load, every open connection costs CPU time. */
+/**
+ * Maximum number of idle connections before new requests reuse one that has not rested. Under load, open connections cost CPU
+ * time.
+ */
 const MAX_RESTING_CONNECTIONS = 8;
 
 export interface ConnectionPoolOptions {
@@ -13,40 +16,40 @@ export interface ConnectionPoolOptions {
   readonly connect?: buildConnector.connector;
 }
 
-/** Receives the events of one request. A handler that pauses its response has to implement `onServiceClosed`. */
+/** Receives the events for one request. A handler that pauses responses must implement `onServiceClosed`. */
 export interface PooledHandler extends Dispatcher.DispatchHandler {
   /**
-   * The service has closed its side, and undici has read all that it sent. A paused response must be resumed now: undici 7
-   * throws an uncaught error at the end of a connection whose parser is paused (nodejs/undici#5360).
+   * Called once the service has closed its side and undici has read everything that it sent. A paused response must be resumed
+   * now, because undici 7 throws an uncaught error if a connection ends while its parser is paused (nodejs/undici#5360).
    */
   onServiceClosed?(): void;
 }
 
 interface Connection {
   readonly client: Client;
-  /** Handler of the request on this connection. Null while it is idle. */
+  /** Handler of the current request; null while the connection is idle. */
   handler: PooledHandler | null;
   /** By performance.now(). */
   restsUntil: number;
 }
 
 /**
- * The connections to the service. Opens them as requests need them, and keeps them open.
+ * The pool of connections to the service. It opens connections on demand and keeps them open.
  *
- * A connection rests after each response. A late second response then reaches an idle connection, and undici closes it.
- * HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3). Without the rest, that response would go to the
- * next user. docs/decisions/0009 says why undici's own pools do not do this.
+ * A connection rests after each response. HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3), so a
+ * stray second response could otherwise go to the next user. While the connection is idle, undici closes it on such a response.
+ * docs/decisions/0009 explains why undici's own pools are not used.
  */
 export class ConnectionPool extends Dispatcher {
   readonly #options: Required<ConnectionPoolOptions>;
   readonly #connections: Connection[] = [];
-  /** Connections without a request, in the order in which their last responses ended, which is that of `restsUntil`. */
+  /** Idle connections, ordered by `restsUntil`, and so by the end of their last response. */
   readonly #idle: Connection[] = [];
   readonly #waiting = new Map<PooledHandler, Dispatcher.DispatchOptions>();
 
   constructor(options: ConnectionPoolOptions) {
     super();
-    const connect = buildConnector({ timeout: options.timeoutMs }); // one for all, because it caches TLS sessions
+    const connect = buildConnector({ timeout: options.timeoutMs }); // shared by all connections, because it caches TLS sessions
     this.#options = { connect, ...options };
   }
 
@@ -57,28 +60,28 @@ export class ConnectionPool extends Dispatcher {
     return connection !== undefined;
   }
 
-  /** Removes a request that waits for a connection. Its handler is not called. */
+  /** Removes a request that is waiting for a connection. Its handler is not called. */
   cancel(handler: PooledHandler): void {
     this.#waiting.delete(handler);
   }
 
   override async destroy(): Promise<void> {
     const closed = this.#connections.map(async ({ client }) => client.destroy());
-    // A destroyed client fails the requests that wait.
+    // Dispatching to a destroyed client fails the waiting requests.
     for (const [handler, options] of this.#waiting) this.#connections[0]?.client.dispatch(options, handler);
     this.#waiting.clear();
     await Promise.all(closed);
   }
 
   /**
-   * Takes the most recently used connection that has rested, so that the others may time out. If none has, opens another or
-   * takes the one whose last response ended first.
+   * Takes the most recently used connection that has rested, so that unused connections time out. If none has rested, opens a
+   * new one or takes the connection whose last response ended first.
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
     const hasRested = ({ restsUntil }: Connection) => restsUntil <= now;
     const [first] = this.#idle;
-    // While the first connection rests, all of them do, as is usual under load.
+    // If the first is still resting, so are all the others. That is the normal case under load.
     if (first !== undefined && hasRested(first))
       return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;
@@ -98,7 +101,8 @@ export class ConnectionPool extends Dispatcher {
   #send(connection: Connection, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
     connection.handler = handler;
     connection.client.dispatch(options, handler);
-    // undici emits no `drain` for an invalid request, which it fails at once. Its own pools lose the connection.
+    // undici fails an invalid request immediately and emits no `drain`, so release the connection here. undici's own pools lose
+    // it.
     if (connection.client.stats.size === 0) this.#release(connection);
   }
 
@@ -115,7 +119,7 @@ export class ConnectionPool extends Dispatcher {
   }
 }
 
-/** Creates one connection. It carries one request at a time, so that no response waits for another. */
+/** Creates one connection. It carries one request at a time, so that a response never waits for another. */
 function createClient(
   { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
   onServiceClosed: () => void,
@@ -127,14 +131,15 @@ function createClient(
     connect(to, done) {
       connect(to, (...result) => {
         const [error, socket] = result;
-        // undici 7 counts a request that fails with this error as running for ever, and the connection would be lost.
+        // Replace this error: undici 7 would count the failed request as running forever, and the pool would lose the
+        // connection.
         if (hasCode(error, 'ERR_TLS_CERT_ALTNAME_INVALID')) {
           done(new Error('the certificate has another name', { cause: error }), null);
           return;
         }
-        // Ahead of undici's own listeners, which throw where the parser is paused.
+        // These listeners must run before undici's own, which throw if the parser is paused.
         socket?.on('end', onServiceClosed).on('error', (reset: NodeJS.ErrnoException) => {
-          // undici treats a reset as the end of a response without a length, and a partial response would look complete.
+          // undici would treat a reset as the end of a response without a length, making a partial response look complete.
           if (reset.code === 'ECONNRESET') reset.code = 'SERVICE_RESET';
         });
         done(...result);
@@ -147,15 +152,15 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-/** undici's errors for a service that is too slow. After any other error the service counts as unreachable. */
+/** undici's error codes for a service that is too slow. After any other error, the service is reported as unreachable. */
 const TIMEOUTS = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
 
-/** The problem code of an upstream request without a complete response. */
+/** Returns the problem code for an upstream request that got no complete response. */
 export function toServiceErrorCode(error: unknown): 'service_timeout' | 'service_unreachable' {
   return TIMEOUTS.some((code) => hasCode(error, code)) ? 'service_timeout' : 'service_unreachable';
 }
 
-/** Reads the body of a response. Returns null, and closes the connection, where it is larger than `maxBytes`. */
+/** Reads a response body. If it is larger than `maxBytes`, returns null and closes the connection. */
 export async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -2,15 +2,15 @@ import type { Registry } from 'prom-client';
 import { createDurationHistogram, STATUS_CLASSES, statusClassIndex } from '../observability/prometheus.ts';
 
 /**
- * Records how long the service took for one caller. `status` is undefined where the service did not respond, and `aborted`
- * where the client disconnected or did not send its whole request.
+ * Records how long the service took for one caller. `status` is undefined if the service did not respond, and `aborted` if the
+ * client disconnected or did not send its complete request.
  */
 export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
 
 /** Values of the label `status`. */
 export const SERVICE_STATUSES = [...STATUS_CLASSES, 'aborted'];
 
-/** Creates the histogram of the service's responses, with a function for each caller. */
+/** Creates the histogram of responses from the service. Returns a recording function for each caller. */
 export function createServiceMetrics<C extends string>(
   registry: Registry,
   callers: readonly C[],

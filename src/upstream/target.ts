@@ -1,31 +1,32 @@
 /**
  * Path of the service's authorization endpoints (docs/local-service.md, 4.1 to 4.3), without a trailing slash. The gateway
- * forwards nothing at or under it.
+ * never forwards requests to it or to paths under it.
  */
 export const AUTHORIZATION_PATH = '/api/public/v1/authorization/oauth2';
 
 type TargetCheck = 'forward' | 'malformed' | 'not-allowed';
 
-/** Each round decodes one layer of percent-encoding. No client sends more than a few. */
+/** Each round decodes one layer of percent-encoding. Real clients send at most a few layers. */
 const MAX_ROUNDS = 8;
 
-/**
- * A target that all servers read in the same way: plain names between single slashes, dots only inside a name, and any query.
- */
+/** A target that all servers interpret alike: plain names between single slashes, dots only inside a name, and any query. */
 const PLAIN = /^(?:\/[\w~!$&'()*,:=@-]+(?:\.[\w~!$&'()*,:=@-]+)*)+\/?(?:\?[^\x00-\x20\x7f#]*)?$/; // oxlint-disable-line no-control-regex
 const NEAR_AUTHORIZATION = new RegExp(`^${AUTHORIZATION_PATH}`, 'i');
 
-/** `.` or `..`, also to a server that trims white space, or that finds encoded parameters or a query behind it. */
+/**
+ * A segment that a server may read as `.` or `..`, for example because it trims white space or finds encoded parameters or a
+ * query after the dots.
+ */
 const DOT_SEGMENT = /^[\s+]*\.\.?[\s+]*(?:[;?#]|$)/;
-/** The segments of the authorization endpoints, read as loosely. Windows drops dots and spaces at the end of a name. */
+/** The segments of the authorization path, matched just as loosely. Windows drops dots and spaces at the end of a name. */
 const AUTHORIZATION = AUTHORIZATION_PATH.split('/')
   .slice(1)
   .map((name) => new RegExp(`^[\\s+]*${name}[\\s+.]*(?:[;?#]|$)`));
 
 /**
- * Checks a request target (RFC 9112 §3.2) under every reading that a server may give it. It is percent-decoded until nothing
- * changes, with `\` as `/`, and without `;…` in each segment. The target is forwarded exactly as it came. `apiPaths` end in `/`
- * and contain no `%`, `;` or `\`. Takes linear time.
+ * Checks a request target (RFC 9112 §3.2) under every interpretation that a server may give it: repeatedly percent-decoded,
+ * with `\` read as `/`, and with `;…` removed from each segment. The target itself is forwarded unchanged. `apiPaths` end in
+ * `/` and contain no `%`, `;` or `\`. Takes linear time.
  */
 export function checkTarget(target: string, apiPaths: readonly string[]): TargetCheck {
   if (PLAIN.test(target) && !NEAR_AUTHORIZATION.test(target))
@@ -34,7 +35,7 @@ export function checkTarget(target: string, apiPaths: readonly string[]): Target
   const queryAt = target.indexOf('?');
   const path = queryAt < 0 ? target : target.slice(0, queryAt);
   const query = queryAt < 0 ? '' : target.slice(queryAt);
-  // Absolute form, authority form, a fragment, or characters that no target may contain (RFC 3986 §2).
+  // Absolute form, authority form, a fragment, or characters not allowed in a target (RFC 3986 §2).
   if (!path.startsWith('/') || target.includes('#')) return 'malformed';
   // oxlint-disable-next-line no-control-regex -- this looks for control characters
   if (/[^\x21-\x7e]/.test(path) || /[\x00-\x20\x7f]/.test(query)) return 'malformed';
@@ -54,7 +55,10 @@ function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
   return isUnder(path, apiPaths) && !mayBeAuthorization(plainSegments) ? 'forward' : 'not-allowed';
 }
 
-/** Whether a path is under an allowed prefix, as it came. No reading changes a prefix, and no dot segment leads out of it. */
+/**
+ * Whether a path, exactly as received, is under an allowed prefix. Decoding can't change a prefix, and dot segments, which
+ * could lead out of it, have already been refused.
+ */
 function isUnder(path: string, apiPaths: readonly string[]): boolean {
   return apiPaths.some((prefix) => path.startsWith(prefix));
 }
@@ -63,10 +67,10 @@ function toSegments(path: string): string[] {
   return path.split(/[/\\]/);
 }
 
-/** Accents and invisible characters, which a server may drop. */
+/** Combining marks and invisible characters, which a server may drop. */
 const INVISIBLE = /[\p{M}\p{DI}]/gu;
 
-/** Repeats `round` until nothing changes. Returns null after too many rounds, or where one fails. */
+/** Repeats `round` until the text stops changing. Returns null after too many rounds, or if one throws. */
 function untilStable(text: string, round: (text: string) => string): string | null {
   let before = text;
   for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
@@ -83,21 +87,22 @@ function untilStable(text: string, round: (text: string) => string): string | nu
 }
 
 /**
- * Replaces characters by those that a server may take them for. These are compatibility forms (fullwidth, small, ligatures),
- * accents, invisible characters, slashes that NFKC keeps, and either case. Decodes an escape that this yields.
+ * Replaces characters with those that a server may treat them as: resolves compatibility forms (fullwidth, small, ligatures)
+ * and slashes that NFKC keeps, drops accents and invisible characters, and ignores case. Decodes any percent-escapes that this
+ * produces.
  */
 function toPlainText(text: string): string {
-  // ASCII has no look-alikes. A `%` in it came from one.
+  // Plain ASCII needs only lower case. A remaining `%` was produced from a look-alike.
   if (/^[^%\x80-\uffff]*$/.test(text)) return text.toLowerCase();
   return (
     text
-      .replaceAll(INVISIBLE, '') // here, too: NFKD takes long to order thousands of accents
+      .replaceAll(INVISIBLE, '') // before as well as after: NFKD is slow to order thousands of accents
       .normalize('NFKD')
       .replaceAll(INVISIBLE, '')
       .replaceAll(/[\u2044\u2215]/g, '/')
       .replaceAll('\u2216', '\\')
       .replaceAll(/(?:%[\da-f]{2})+/gi, unescapeOrLeave)
-      // Some letters become plain only in upper case, and others only in lower case.
+      // Some letters become ASCII only in upper case, others only in lower case.
       .toUpperCase()
       .toLowerCase()
   );
@@ -112,11 +117,11 @@ function unescapeOrLeave(escapes: string): string {
 }
 
 /**
- * Whether a server may read this as a path at or under the authorization endpoints. Some remove `;…` up to the next slash
- * before they decode `%2f`, so that any number of segments may disappear behind one with a `;`.
+ * Whether a server may interpret a path as leading to the authorization endpoints. Some servers remove `;…` up to the next
+ * slash before they decode `%2f`, so any number of segments may disappear after a `;`.
  */
 function mayBeAuthorization(segments: readonly string[]): boolean {
-  let matched = new Set([0]); // how many of the segments may have matched so far
+  let matched = new Set([0]); // how many segments of the authorization path may have matched
   const skipping = new Set<number>();
   for (const segment of segments.slice(1)) {
     const next = [...matched, ...skipping]

@@ -44,7 +44,7 @@ test('a bound port is freed if no server takes it over', async () => {
 
 test('binding to the address of another machine throws an error that names the settings to change', async () => {
   await expect(bindPort('192.0.2.7', 0, 'LOCAL_SERVICE_')).rejects.toThrow(
-    "192.0.2.7:0 can't be listened on (EADDRNOTAVAIL). Set LOCAL_SERVICE_HOST or LOCAL_SERVICE_PORT otherwise.",
+    "192.0.2.7:0 can't be listened on (EADDRNOTAVAIL). Change LOCAL_SERVICE_HOST or LOCAL_SERVICE_PORT.",
   );
 });
 
