@@ -23,8 +23,8 @@ export function createAlarm(ring) {
   return {
     clear,
     /**
-     * Sets the alarm and replaces the earlier time. It rings after one second at the earliest.
-     * @param {number} at In ms by this browser's clock.
+     * Sets the alarm, replacing any earlier time. It rings after one second at the earliest.
+     * @param {number} at In ms, by this browser's clock.
      */
     setTo(at) {
       clear();

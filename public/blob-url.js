@@ -1,10 +1,10 @@
-/** URLs for links that save data of the page as a file. */
+/** URLs for links that save data from the page as a file. */
 
 /** Lifetime of a URL, long enough for the browser to start saving the file. */
 const LIFETIME_MS = 60_000;
 
 /**
- * Creates a URL for a link that the user clicks now. The blob stays in memory for the lifetime of the URL.
+ * Creates a URL for a link that is clicked immediately. The blob stays in memory until the URL expires.
  * @param {Blob} blob
  */
 export function createTemporaryUrl(blob) {

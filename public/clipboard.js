@@ -1,7 +1,7 @@
 /** Access to the clipboard. */
 
 /**
- * Copies text. Returns false if the browser refuses, or offers no clipboard because the page uses plain HTTP.
+ * Copies text. Returns false if the browser refuses, or has no clipboard API because the page was loaded over plain HTTP.
  * @param {string} text
  * @returns {Promise<boolean>}
  */

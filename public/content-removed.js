@@ -1,4 +1,4 @@
-/** A signal that aborts the requests of a page once its content is removed. */
+/** A signal that aborts the page’s requests once its content is removed. */
 
 const controller = new AbortController();
 

@@ -1,4 +1,4 @@
-/** The progress and the outcome of an export, beside its link. */
+/** The progress and outcome of an export, shown near its link. */
 import { make, makeButton } from './elements.js';
 import { formatItems } from './item-names.js';
 
@@ -6,7 +6,7 @@ const SHOW_EACH_MS = 200;
 const ANNOUNCE_EACH_MS = 10_000;
 
 /**
- * Creates the status of one export. It replaces an earlier one of the same link.
+ * Creates the status of an export. It replaces any earlier status for the same link.
  * @param {HTMLAnchorElement} link
  * @param {HTMLElement} place
  * @param {() => void} stop Called by the *Stop* button.
@@ -34,7 +34,7 @@ export function createExportStatus(link, place, stop) {
   );
 
   /**
-   * Moves the focus from *Stop* to the first of `buttons`, or back to the link.
+   * Shows the outcome. If *Stop* had the focus, moves it to the first of `buttons`, or back to the link.
    * @param {string} words
    * @param {HTMLElement[]} buttons
    */
@@ -70,7 +70,7 @@ export function createExportStatus(link, place, stop) {
 }
 
 /**
- * Moves the focus from a button of the earlier line to the button of the new one.
+ * Replaces the line of the previous export. If a button in it had the focus, focuses the button in the new line.
  * @param {HTMLElement} place
  * @param {HTMLElement} line
  * @param {string} label
@@ -84,8 +84,8 @@ function putInto(place, line, label) {
 }
 
 /**
- * Makes announcements for screen readers in the live region of the list, which its exports share. A live region must be in
- * the page before its text.
+ * Announces messages to screen readers through the live region of the list, which all its exports share. A live region must be
+ * in the page before its text.
  * @param {HTMLElement} place
  */
 function createAnnouncer(place) {
@@ -97,7 +97,7 @@ function createAnnouncer(place) {
       own = words;
       if (region) region.textContent = words;
     },
-    /** Removes the message of this export, but not that of another. */
+    /** Clears the message, unless it came from another export. */
     clear() {
       if (region?.textContent === own) region.textContent = '';
     },
@@ -105,7 +105,7 @@ function createAnnouncer(place) {
 }
 
 /**
- * Updates the shown number five times a second, and announces it every ten seconds.
+ * Updates the displayed count five times a second, and announces it every ten seconds.
  * @param {(items: number) => void} show
  * @param {(items: number) => void} announce
  */

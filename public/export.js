@@ -1,6 +1,6 @@
 /**
- * Exports a list without leaving the page. Counts the items, can be stopped, and saves a file only when it is complete. Without
- * this script the links are plain downloads.
+ * Exports a list without leaving the page. Shows a running count and a *Stop* button, and saves the file only when it is
+ * complete. Without this script, the links are plain downloads.
  */
 import { createTemporaryUrl } from './blob-url.js';
 import { contentRemovedSignal } from './content-removed.js';
@@ -11,10 +11,10 @@ import { createLineCount, createRecordCount } from './item-counts.js';
 import { formatItems } from './item-names.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** The server refuses the export. The message says why, and what the user can do. */
+/** The server refused the export. The message gives the reason and what the user can do. */
 class ExportRefused extends Error {}
 
-/** The number of running exports. Leaving the page would end them. */
+/** Number of running exports. Leaving the page would stop them. */
 let underWay = 0;
 
 /**
@@ -35,7 +35,7 @@ export function startExports(root) {
 function handleClicks(link, place) {
   let isBusy = false;
   link.addEventListener('click', (event) => {
-    // With one of these keys, the browser opens or saves the link.
+    // With these keys, the browser opens the link in a tab or window, or saves it.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (isBusy) return;
@@ -62,11 +62,11 @@ async function runExport(link, place) {
   });
   try {
     const file = await fetched.finally(endUnloadWarning);
-    signal.throwIfAborted(); // the file may have been complete before
+    signal.throwIfAborted(); // the abort may have come after the last byte
     make('a', { href: createTemporaryUrl(file), download: file.name }).click();
     status.end(`${formatItems(items)} saved as ${file.name}`);
   } catch (error) {
-    // When a connection fails, browsers discard the bytes that were not read. Without items, show no number.
+    // When a connection fails, browsers discard unread bytes, so the count may be 0. Leave it out then.
     const after = items === 0 ? '' : ` after ${formatItems(items)}`;
     if (error instanceof SignInRequired) goToSignIn();
     else if (signal.aborted) status.end(`${label} export stopped. Nothing was saved.`);
@@ -78,7 +78,7 @@ async function runExport(link, place) {
 
 /**
  * Fetches a complete file. Rejects with SignInRequired, ExportRefused, the signal's reason, or a TypeError if the connection
- * fails during the file.
+ * fails during the transfer.
  * @param {string} url
  * @param {AbortSignal} signal
  * @param {(bytes: Uint8Array) => void} onBytes

@@ -26,7 +26,7 @@ export function nextOf(page) {
 }
 
 /**
- * The number of a page's first item in the whole list.
+ * The position of the page’s first item in the list, counted from 1.
  * @param {ParentNode} page
  */
 export function firstOf(page) {
@@ -34,7 +34,7 @@ export function firstOf(page) {
 }
 
 /**
- * Fetches the page at `url`, whose first item has the number `first`. Rejects with PageFailed, ListChanged, OtherSession,
+ * Fetches the page at `url`, whose first item is number `first`. Rejects with PageFailed, ListChanged, OtherSession,
  * SignInRequired, the signal's reason, or a TypeError if the connection fails.
  * @param {{ url: string, first: number }} wanted
  * @param {AbortSignal} signal
@@ -58,8 +58,8 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const next = nextOf(page);
     if (firstOf(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
-    // After an expired cursor, the server seeks the page again. If it reaches a limit, it responds with an earlier page, and the
-    // next try continues there.
+    // If the cursor has expired, the server looks for the page again. If it reaches a limit, it responds with an earlier page,
+    // and the next attempt continues from there.
     const isEarlier = firstOf(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;
@@ -79,7 +79,7 @@ function toMessage(page, { status, headers }) {
 }
 
 /**
- * Returns the pause that a response requests, in seconds; NaN for none.
+ * Returns the wait that a 429 or 503 asks for in `Retry-After`, in seconds; otherwise NaN.
  * @param {Response} response
  */
 function pauseOf({ status, headers }) {

@@ -1,7 +1,7 @@
-/** Matches text as the server does (src/workspaces/search.ts). The same tests cover both. */
+/** Matches text in the same way as the server (src/workspaces/search.ts). The same tests cover both. */
 
 /**
- * Removes case and accents from text, in any Unicode normalisation form.
+ * Lowercases text and strips accents, whatever its Unicode normalisation form.
  * @param {string} text
  */
 export function foldText(text) {
@@ -9,8 +9,8 @@ export function foldText(text) {
 }
 
 /**
- * Creates a function that tests whether a folded text contains every word of a search, in any order. Without words, every text
- * matches.
+ * Creates a function that tests whether a folded text contains every word of a search, in any order. An empty search matches
+ * every text.
  * @param {string} words
  * @returns {(foldedText: string) => boolean}
  */

@@ -1,13 +1,13 @@
-/** Filters the items of a page while the user types. The server searches all pages. */
+/** Filters the items on this page while the user types. Submitting the form makes the server search all pages. */
 import { formatNumber } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 import { formatItems, itemNames } from './item-names.js';
 
-/** The status waits for a pause in typing, because screen readers would otherwise read a number for each letter. */
+/** The status changes only after a pause in typing. Otherwise, screen readers would announce a number after every letter. */
 const ANNOUNCE_AFTER_MS = 400;
 
 /**
- * Starts the filter on a page that has a list and a search form. Returns a function that filters items that are added later.
+ * Starts the filter on a page that has a list and a search form. Returns a function that filters items added later.
  * @returns {(added: readonly Element[]) => void}
  */
 export function startFind() {
@@ -82,7 +82,7 @@ function toSentence(matching, shown) {
 }
 
 /**
- * Restores the search text when the user comes back to the page. Browser autocompletion would also offer it to the next user.
+ * Restores the search text when the user comes back to the page. Browser autocomplete would also offer it to the next user.
  * @param {HTMLInputElement} field
  */
 function keepWords(field) {

@@ -1,4 +1,4 @@
-/** Counts the items of an export from its bytes. In UTF-8, no other character contains the byte of a line feed or a quote. */
+/** Counts the items in an export from its bytes. In UTF-8, a line feed or quote byte is never part of another character. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
@@ -16,7 +16,7 @@ export function createLineCount() {
 }
 
 /**
- * Creates a function that counts the items of a CSV export (RFC 4180). A quoted line break does not end a record, and the first
+ * Creates a function that counts the items in a CSV export (RFC 4180). A quoted line break does not end a record, and the first
  * record is the header.
  * @returns {(bytes: Uint8Array) => number}
  */

@@ -1,4 +1,4 @@
-/** The names of the items in the page's list, such as workspaces or rooms. */
+/** The singular and plural names of the items in this page’s list, such as “room” and “rooms”. */
 import { formatCount } from './counts.js';
 
 /** @returns {{ singular: string, plural: string }} */

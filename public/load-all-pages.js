@@ -7,14 +7,14 @@ import { formatItems, itemNames } from './item-names.js';
 import { showLocalTimes } from './local-times.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** Maximum number of items on one page, as many as a phone can show. */
+/** Maximum number of items on one page. A phone can still display this many. */
 const MAX_ITEMS = 5_000;
 
 /** @typedef {ReturnType<typeof createGrowingList>} GrowingList */
 /** @typedef {ReturnType<typeof createControls>} Controls */
 
 /**
- * Shows *Load all pages* on a page whose list has a next page.
+ * Shows *Load all pages* if the list has a next page.
  * @param {(items: readonly Element[]) => void} onAdded
  */
 export function startLoadAllPages(onAdded) {
@@ -80,7 +80,7 @@ function createGrowingList(items, onAdded) {
 
   return {
     size,
-    /** Whether the page began with the first item of the list. */
+    /** Whether the page began with the first item in the list. */
     isFromStart: first === 1,
     /** Returns the URL of the next page and the number of its first item; null at the end of the list. */
     nextPage: () => (next === null ? null : { url: next, first: first + size() }),
@@ -113,14 +113,14 @@ function showRange(first, size, next) {
     const name = initial.toUpperCase() + rest.join('');
     range.textContent = `${name} ${formatNumber(first)}–${formatNumber(first + size - 1)}`;
   }
-  // The links to loaded pages would confuse. Only the link to the next page is still useful.
+  // Links to pages that are already loaded would be confusing. Only the link to the next page is still useful.
   for (const part of document.querySelectorAll('[data-pages], [data-skip-items], [data-sizes]'))
     part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
   if (next !== null) document.querySelector('a[rel="next"]')?.setAttribute('href', next);
 }
 
 /**
- * Creates the two buttons, of which at most one is shown, and the messages beside them.
+ * Controls the *Load all pages* and *Stop* buttons, of which at most one is shown, and the messages next to them.
  * @param {HTMLElement} place
  * @param {GrowingList} list
  */
@@ -129,7 +129,7 @@ function createControls(place, list) {
   const stopButton = find(place, '[data-stop]', HTMLButtonElement);
   const progress = find(place, '[data-progress]', HTMLElement);
   const outcome = find(place, '[data-outcome]', HTMLElement);
-  outcome.tabIndex = -1; // takes the focus where neither button is shown
+  outcome.tabIndex = -1; // takes the focus if neither button is shown
   let onStop = () => {};
   stopButton.addEventListener('click', () => onStop());
 

@@ -1,10 +1,10 @@
-/** Shows times in the reader's time zone. The server does not know it, and writes UTC. */
+/** Shows times in the reader's time zone. The server does not know the time zone and writes UTC. */
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' });
 
 /**
- * Converts every `<time>` with a date under `root`.
+ * Converts every `<time datetime>` under `root`.
  * @param {ParentNode} root
  */
 export function showLocalTimes(root) {

@@ -1,9 +1,9 @@
-/** Short messages above the content, which screen readers announce. */
+/** Short messages above the content. Screen readers announce them. */
 
 import { make, makeButton } from './elements.js';
 
 /**
- * A link to a path of this origin, or a button.
+ * A link to a path on this origin, or a button.
  * @typedef {{ readonly label: string, readonly href: string }
  *   | { readonly label: string, readonly press: () => void }} NoticeAction
  */
@@ -12,7 +12,7 @@ import { make, makeButton } from './elements.js';
 const place = () => document.querySelector('[data-notices]');
 
 /**
- * Shows a notice. It replaces an earlier one of the same name.
+ * Shows a notice. It replaces any earlier notice with the same name.
  * @param {string} name
  * @param {string} text
  * @param {readonly NoticeAction[]} [actions]

@@ -4,7 +4,7 @@ import { make, makeButton } from './elements.js';
 
 const CONFIRMATION_MS = 4_000;
 
-/** Adds the button on a page with a request id, in a browser that has a clipboard. */
+/** Adds the button if the page has a request id and the browser has a clipboard API. */
 export function addRequestIdCopy() {
   const place = document.querySelector('[data-request-id]');
   const requestId = place?.querySelector('code')?.textContent;

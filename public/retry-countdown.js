@@ -2,7 +2,7 @@
 import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 
-/** Disables *Try again* for the number of seconds in the page. */
+/** Disables *Try again* for the number of seconds in `data-retry-after`. */
 export function startRetryCountdown() {
   const wait = document.querySelector('[data-retry-after]');
   const tryAgain = document.querySelector('.actions .button--primary[href]');

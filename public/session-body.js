@@ -4,15 +4,15 @@
  * A session of a signed-in user. Times are in ms by this browser's clock, which may be wrong.
  * @typedef {object} ActiveSession
  * @property {true} signedIn
- * @property {string} name Identifies the session. It is the latest possible end, which never changes.
- * @property {number} idleEndsAt When the session expires unless it is used.
- * @property {number} lastsUntil When the session ends in any case.
+ * @property {string} name Identifies the session. It is the session’s absolute expiry time, which never changes.
+ * @property {number} idleEndsAt When the session expires if it is not used.
+ * @property {number} lastsUntil When the session ends even if it is used.
  */
 
 /** @typedef {ActiveSession | { readonly signedIn: false }} SessionStatus */
 
 /**
- * Parses the body of `/auth/session`. Returns null if it has another form. `sentAt` is the time of the request, because the
+ * Parses the body of `/auth/session`. Returns null if it is invalid. `sentAt` is the time of the request, because the
  * computer may have slept before the response was read.
  * @param {unknown} body
  * @param {number} serverNow By the server's clock, in whole seconds; NaN for a response without a Date.
@@ -25,7 +25,7 @@ export function toSession(body, serverNow, sentAt) {
   if (signedIn !== true || typeof expiresAt !== 'string' || typeof idleExpiresAt !== 'string') return null;
   const [idleEnd, lastEnd] = [Date.parse(idleExpiresAt), Date.parse(expiresAt)];
   if (Number.isNaN(idleEnd) || Number.isNaN(lastEnd)) return null;
-  // Date has whole seconds. Assume the end of that second, so that the page never shows a session end that is too late.
+  // `Date` is accurate to one second. Assume the end of that second, so that the page never expects the session to last too long.
   const ahead = Number.isNaN(serverNow) ? 0 : sentAt - (serverNow + 1_000);
   return { signedIn, name: expiresAt, idleEndsAt: idleEnd + ahead, lastsUntil: lastEnd + ahead };
 }

@@ -1,4 +1,4 @@
-/** Shows that the session ends soon. The notice counts down on the screen, and screen readers read it twice. */
+/** Warns that the session ends soon. The notice counts down on the screen, and screen readers read it twice. */
 import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';
@@ -16,7 +16,7 @@ let notice;
 /**
  * @param {object} expiry
  * @param {number} expiry.endsAt In ms by this browser's clock.
- * @param {(() => void) | null} expiry.extend Restarts the idle time; null for a session that can't last longer.
+ * @param {(() => void) | null} expiry.extend Restarts the idle time; null if the session can't be extended.
  */
 export function showExpiryNotice({ endsAt, extend }) {
   const kind = extend === null ? 'last' : 'idle';
@@ -51,7 +51,7 @@ function createNotice(endsAt, extend) {
       ? { label: 'Sign in again now', href: signInUrl() }
       : { label: 'Stay signed in', press: extend },
   ]);
-  // The countdown is hidden from screen readers, which would read each change.
+  // Hide the countdown from screen readers, which would read out every change.
   const left = make('span', { class: 'time-left' });
   const shown = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, ` ${why}.`]);
   const { spoken } = partsOf(created);

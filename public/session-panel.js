@@ -30,7 +30,7 @@ const PANELS = {
 const content = () => document.querySelector('main');
 
 /**
- * Removes the content permanently, because another person may use the browser now. Shows a panel instead.
+ * Removes the content permanently, because another person may be using the browser. Shows a panel instead.
  * @param {PanelName} name
  */
 export function removeContent(name) {

@@ -6,23 +6,23 @@
 
 /**
  * A message between tabs. `signing-out`: the user pressed *Sign out*. `check`: the session may have ended. `used`: a tab used
- * the session of this name.
+ * the session with this name.
  * @typedef {{ readonly kind: 'signing-out' } | { readonly kind: 'check' }
  *   | { readonly kind: 'used', readonly name: string }} Message
  */
 
 /**
- * `unknown`: no response has come yet. `expiring`: the session is active, and ends soon. `ended`: the content of the page is
- * removed, for good.
+ * `unknown`: no response has arrived yet. `expiring`: the session is active but ends soon. `ended`: the content of the page has
+ * been removed permanently.
  * @typedef {object} State
  * @property {'unknown' | 'active' | 'expiring' | 'ended'} name
- * @property {string} ownName The name of the page's session, which the server has written into the page.
- * @property {ActiveSession | null} session From the last response, while it is active.
+ * @property {string} ownName The name of the page's session, which the server wrote into the page.
+ * @property {ActiveSession | null} session The session in the last response; null if it was not active.
  * @property {number} idleMs The longest idle time seen, in ms.
- * @property {number} checkAt When the page checks the session again, in ms by this browser's clock.
- * @property {number} failures Checks without a response, in a row.
- * @property {{ readonly by: SignOut, readonly at: number } | null} signOut The last press of *Sign out*. The sign-out may still fail.
- * @property {SignOut | 'ended' | null} reason Why the user is signed out. It does not change again.
+ * @property {number} checkAt When the page next checks the session, in ms by this browser's clock.
+ * @property {number} failures Number of consecutive checks without a response.
+ * @property {{ readonly by: SignOut, readonly at: number } | null} signOut The last press of *Sign out* in any tab. It may still fail.
+ * @property {SignOut | 'ended' | null} reason Why the user is signed out. Once set, it never changes.
  */
 
 /**
@@ -39,7 +39,7 @@
 
 /** @typedef {{ readonly state: State, readonly effects: readonly Effect[] }} Step */
 
-/** The notice appears this long before the end, or in the last third of a shorter idle time. */
+/** The notice appears this long before the end, or for the last third of the idle time if that is shorter. */
 const NOTICE_MS = 120_000;
 const RETRY_MS = { first: 5_000, longest: 60_000 };
 const CHECK_AFTER_END_MS = 1_000;
@@ -93,7 +93,7 @@ function onCheck(state, now) {
 }
 
 /**
- * Handles a message from another tab. It starts a check, or records that a sign-out has begun there. It never ends the session.
+ * Handles a message from another tab. Starts a check, or records that a sign-out has begun there. Never ends the session.
  * @param {State} state
  * @param {Message} message
  * @param {number} now
@@ -108,7 +108,7 @@ function onMessage(state, message, now) {
 }
 
 /**
- * Delays the next check, and changes nothing else.
+ * Delays the next check without changing anything else.
  * @param {State} state
  * @param {number} now
  * @returns {Step}
@@ -162,7 +162,7 @@ function onSignedOut(state, now) {
 }
 
 /**
- * Handles another session of the browser. Its name does not say whether it belongs to the same user.
+ * Handles a response about a different session. Its name does not reveal whether it belongs to the same user.
  * @param {State} state
  * @returns {Step}
  */

@@ -11,7 +11,7 @@ import { fetchSession } from './session-status.js';
 const CHANNEL = 'cloakroom-session';
 const CONFIRMATION_MS = 5_000;
 
-/** Watches the session of a signed-in user's page. Any other page makes the open tabs check their sessions. */
+/** Watches the session if the user is signed in. On any other page, makes the open tabs check their sessions. */
 export function startSessionWatch() {
   const ownName = document.body.dataset['session'];
   if (ownName === undefined) {
@@ -33,7 +33,7 @@ export function startSessionWatch() {
 
 /**
  * Opens the channel between the tabs of this browser. A message proves nothing, so each tab checks its own session.
- * @param {(message: Message) => void} onMessage Called for messages of other tabs.
+ * @param {(message: Message) => void} onMessage Called for messages from other tabs.
  * @returns {{ tell: (message: Message) => void }}
  */
 function openSessionChannel(onMessage) {
@@ -41,13 +41,13 @@ function openSessionChannel(onMessage) {
   const channel = new BroadcastChannel(CHANNEL);
   channel.addEventListener('message', ({ data }) => onMessage(/** @type {Message} */ (data ?? {})));
   return {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches only its own origin
     tell: (message) => channel.postMessage(message),
   };
 }
 
 /**
- * Carries out the effects of session-state.js in the page.
+ * Applies the effects from session-state.js to the page.
  * @param {string} ownName
  */
 function createWatch(ownName) {
@@ -55,7 +55,7 @@ function createWatch(ownName) {
   const channel = openSessionChannel((message) => dispatch({ type: 'message', message }));
   let state = initialState(ownName);
   let [lastSent, lastHandled] = [0, 0];
-  /** @type {HTMLElement | null} Had the focus before the user came to a notice. */
+  /** @type {HTMLElement | null} The element that had the focus before the user moved to a notice. */
   let lastFocus = null;
   document.addEventListener('focusin', ({ target }) => {
     if (target instanceof HTMLElement && target.closest('[data-notices]') === null) lastFocus = target;
@@ -86,7 +86,7 @@ function createWatch(ownName) {
     dispatch({ type: 'check' });
     const number = ++lastSent;
     const session = await fetchSession(options);
-    if (number > lastHandled) dispatch({ type: 'response', session }); // not after a newer response
+    if (number > lastHandled) dispatch({ type: 'response', session }); // ignore a response that a newer one has overtaken
     lastHandled = Math.max(number, lastHandled);
     return session;
   };
@@ -105,7 +105,7 @@ function createWatch(ownName) {
 
   return {
     check,
-    /** The browser shows the page from its back/forward cache. Responses to earlier requests are out of date. */
+    /** The browser has restored the page from its back/forward cache. Responses to earlier requests are out of date. */
     restored() {
       lastHandled = lastSent;
       coverContent();

@@ -2,7 +2,7 @@
 
 const KEY = 'session';
 
-/** Used if the browser denies storage, where reading `sessionStorage` throws. */
+/** Used if the browser denies access to storage, in which case reading `sessionStorage` throws. */
 const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
 /** @returns {Pick<Storage, keyof typeof NO_STORAGE>} */
@@ -16,7 +16,7 @@ export function tabStorage() {
 
 const ownName = () => document.body.dataset['session'] ?? '';
 
-/** Clears storage that another session has filled, and any storage on a signed-out page. Call it before any script reads it. */
+/** Clears storage left by another session, and all storage on a signed-out page. Call it before any script reads the storage. */
 export function clearForeignStorage() {
   // An error page does not name its session. If it has a *Sign out* button, the user is signed in.
   if (ownName() === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;

@@ -7,13 +7,13 @@ import { formatJson } from './json-text.js';
 /**
  * @typedef {object} ShownBody
  * @property {'none' | 'json' | 'text' | 'binary'} kind
- * @property {string} text The shown part; empty for no or a binary body.
+ * @property {string} text The part to show. Empty if there is no body or the body is binary.
  * @property {readonly Mark[]} marks
  * @property {readonly string[]} notes Sentences for the user.
- * @property {unknown} json The value of valid JSON that is short enough to parse.
+ * @property {unknown} json The parsed body, if it is valid JSON and not too large to parse.
  */
 
-/** Maximum number of bytes of a body that the console shows. */
+/** Maximum number of body bytes that the console shows. */
 export const SHOWN_BYTES = 200_000;
 /** Maximum length of a body that the console parses. Parsing a longer body would take seconds. */
 const MAX_PARSED_BYTES = 8_000_000;
@@ -100,7 +100,7 @@ function decoderFor(contentType) {
 }
 
 /**
- * Decodes bytes. Returns null if they are invalid in this encoding. The last character may be cut off.
+ * Decodes bytes. Returns null if they are invalid in this encoding. If `isWhole` is false, the last character may be incomplete.
  * @param {Uint8Array} bytes
  * @param {string} encoding
  * @param {boolean} isWhole
@@ -114,7 +114,7 @@ function decodeStrictly(bytes, encoding, isWhole) {
 }
 
 /**
- * Parses a body as JSON. For a body that is too large to parse, trusts the header.
+ * Parses a body as JSON. If the body is too large to parse, trusts the content type.
  * @param {Blob} body
  * @param {string} encoding
  * @returns {Promise<{ isJson: boolean, json: unknown }>}

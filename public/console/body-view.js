@@ -47,13 +47,13 @@ export function createBodyView(section) {
 }
 
 /**
- * Colours ranges of text without elements, because thousands of them would slow the page down.
+ * Colours ranges of text with the Highlight API. Thousands of elements would slow the page down.
  * @param {HTMLElement} pre
  * @param {readonly Mark[]} marks
  */
 function colour(pre, marks) {
   const text = pre.firstChild;
-  if (!('highlights' in CSS)) return; // an older browser shows it plain
+  if (!('highlights' in CSS)) return; // older browsers show plain text
   for (const kind of KINDS) {
     const ranges =
       text === null

@@ -89,7 +89,7 @@ function startConsole(root) {
 
   form.onSend(() => void sendForm());
   form.onChange(() => {
-    copying.clear(); // the copied request is another one
+    copying.clear(); // the form no longer matches the copied request
     if (keepDraft(storage, form.read())) claimStorage(storage);
   });
   const cookieName = root.dataset['cookieName'] ?? '';

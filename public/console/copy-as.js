@@ -1,4 +1,4 @@
-/** Writes a request as a curl command or as fetch code, without cookie or token. */
+/** Writes a request as a curl command or as fetch code, without the session cookie or token. */
 import { isKept, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -8,7 +8,7 @@ import { isKept, toUrl } from './request-rules.js';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns the headers of a request: its rows, and the content type of the form unless a row sets it.
+ * Returns the headers of a request: the header rows, plus the form’s content type unless a row sets it.
  * @param {ComposedRequest} request
  * @returns {Pair[]}
  */
@@ -19,7 +19,7 @@ export function headersOf({ headers, contentType, body }) {
 }
 
 /**
- * Writes code for a page of the same origin.
+ * Writes code for a page on the same origin.
  * @param {ComposedRequest} request
  * @param {string} origin
  */
@@ -37,7 +37,7 @@ export function toFetchCode(request, origin) {
 }
 
 /**
- * Writes a command for a POSIX shell with the value of the session cookie in COOKIE.
+ * Writes a command for a POSIX shell. It reads the value of the session cookie from the shell variable COOKIE.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @param {string} cookieName
@@ -60,7 +60,7 @@ export function toCurlCommand(request, origin, cookieName) {
 }
 
 /**
- * Returns curl's options for a method. With `--request HEAD`, curl would wait for a body.
+ * Returns the curl options for a method. With `--request HEAD`, curl would wait for a body.
  * @param {string} method
  */
 function toMethodOptions(method) {

@@ -9,7 +9,7 @@ import { find } from '../elements.js';
  * @returns {Promise<boolean>} Whether it was copied.
  */
 export async function copyOrSelect({ name, text }, status, select) {
-  status.textContent = ''; // screen readers read the same words again
+  status.textContent = ''; // so that screen readers announce the same words again
   const isCopied = await copyText(text);
   if (!isCopied) select();
   status.textContent = isCopied
@@ -46,7 +46,7 @@ export function createCopying(place) {
      * @param {Blob} blob
      */
     async copyBlob(name, blob) {
-      const text = await blob.text().catch(() => null); // too large for the browser's memory
+      const text = await blob.text().catch(() => null); // too large for memory
       if (text === null) status.textContent = `${name} is too large to copy. Save it instead.`;
       else await copy(name, text);
     },

@@ -6,7 +6,7 @@ import { toRequestTiming } from './server-timing.js';
 /** @typedef {import('./server-timing.js').RequestTiming} RequestTiming */
 
 /**
- * A problem (RFC 9457) from the gateway. Missing members are empty.
+ * A problem (RFC 9457) from the gateway. Missing members are empty strings.
  * @typedef {object} Problem
  * @property {string} code
  * @property {string} title
@@ -44,7 +44,7 @@ export function explain({ status, headers }, json) {
 }
 
 /**
- * Whether the service sent the response. The gateway adds itself to `Via` only there, and proxies may add themselves.
+ * Whether the service sent the response. Only then does the gateway add itself to `Via`. Other proxies may add themselves too.
  * @param {Headers} headers
  */
 function isFromService(headers) {
@@ -80,7 +80,7 @@ function senderSentences(by) {
   if (by === 'service') return ['The service sent this response (Via: 1.1 cloakroom).'];
   if (by === 'gateway') return ['The gateway sent this response (no Via header).'];
   return [
-    'A server between the browser and the gateway sent this response. It has no Via header from the gateway, and is not a gateway problem.',
+    'A server between the browser and the gateway sent this response. It has no Via header from the gateway, and its body is not a gateway error.',
   ];
 }
 

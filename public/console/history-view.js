@@ -1,4 +1,4 @@
-/** The list of the requests that this tab has sent. */
+/** The list of requests sent from this tab. */
 import { find, make, makeButton } from '../elements.js';
 import { claimStorage } from '../tab-storage.js';
 import { toOutcome, toTarget } from './history-words.js';
@@ -68,7 +68,7 @@ export function createHistoryView(root, storage, onChoose) {
         ended(outcome) {
           const words = toOutcome(outcome);
           const isKept = noteOutcome(storage, sentAt, words);
-          // Keeps the list items, because one of them may have the focus.
+          // Keep the list items, because one of them may have the focus.
           if (isKept) showOutcome(find(list, '.history__outcome', HTMLElement), words);
           else show();
         },

@@ -1,13 +1,13 @@
-/** Summarises a request of the history. */
+/** Summarises a request in the history. */
 import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-/** Maximum length of a name or value that is not shortened. Cursors are longer and look alike. */
+/** Longer names and values are shortened. Cursors are longer and look alike. */
 const MAX_CHARACTERS = 24;
-/** Characters that a shortened text keeps at each end. */
+/** Number of characters kept at each end of a shortened text. */
 const KEPT_CHARACTERS = 8;
-/** A percent-encoded byte counts as one character, so that none is cut. */
+/** A percent-encoded byte is treated as one character, so that it is never split. */
 const CHARACTER = /%[\dA-F]{2}|[^%]/gi;
 
 /**

@@ -1,22 +1,22 @@
 /**
- * Indents JSON token by token, without parsing it. Long numbers, the order of names and repeated names stay unchanged.
+ * Indents JSON token by token, without parsing it. This preserves long numbers, repeated names, and the order of names.
  */
 
 /** @typedef {'name' | 'text' | 'value'} MarkKind */
-/** @typedef {{ kind: MarkKind, start: number, end: number }} Mark The kind of a range of the formatted text. */
+/** @typedef {{ kind: MarkKind, start: number, end: number }} Mark A range in the formatted text, and its kind. */
 
 /** Deeper indentation would be longer than the text. */
 const MAX_INDENT = 24;
 const MAX_MARKS = 4_000;
 const WHITESPACE = /[\t\n\r ]/;
 const PUNCTUATION = '{}[],:';
-/** Invisible characters and those that change the text direction, except the joiners that emoji and scripts need. */
+/** Invisible characters and characters that change the text direction, except the joiners that emoji and some scripts need. */
 const INVISIBLE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/gu; // oxlint-disable-line no-control-regex
 
 /**
  * @param {string} text
- * @param {number} maxLength Stops soon after so many characters.
+ * @param {number} maxLength Stops soon after this many characters.
  * @returns {{ text: string, marks: Mark[], isCut: boolean }}
  */
 export function formatJson(text, maxLength) {

@@ -1,8 +1,8 @@
-/** The line with the outcome of a request, which screen readers read. */
+/** The line that shows the outcome of a request. Screen readers announce it. */
 import { formatCount } from '../counts.js';
 import { find } from '../elements.js';
 
-/** The reasons why there is no response to show. */
+/** Messages for a request without a response to show. */
 const NO_RESPONSE = {
   refused: 'Not sent. Correct the marked fields above.',
   redirect:
@@ -29,10 +29,10 @@ export function createOutcomeLine(root) {
     say,
     /** @param {keyof typeof NO_RESPONSE} reason */
     sayNoResponse: (reason) => say(NO_RESPONSE[reason]),
-    /** @param {number} bytes Received so far. Screen readers do not read it. */
+    /** @param {number} bytes Bytes received so far. Screen readers do not announce them. */
     showProgress: (bytes) => (progress.textContent = `${formatCount(bytes, 'byte')} so far`),
     notePosition: () => (position = scrollY),
-    /** Whether the user has scrolled since. The page itself moves by a line or two when text appears. */
+    /** Whether the user has scrolled since `notePosition`. The page itself moves by a line or two when text appears. */
     hasScrolledAway: () => Math.abs(scrollY - position) > innerHeight / 4,
     /**
      * Scrolls this line to the top, unless it and enough of the outcome are visible. The focus stays, so that the user can

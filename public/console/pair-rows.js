@@ -1,4 +1,4 @@
-/** Rows of a name and a value: the query parameters and the headers. */
+/** Rows with a name and a value: the query parameters and the headers. */
 import { find, make, makeButton } from '../elements.js';
 
 /** @typedef {import('./request-rules.js').Pair} Pair */
@@ -6,13 +6,13 @@ import { find, make, makeButton } from '../elements.js';
 
 /**
  * @typedef {object} PairRows
- * @property {() => Pair[]} read Reads every row, empty ones too: a fault names its row by index.
+ * @property {() => Pair[]} read Reads every row, including empty rows, because a fault refers to its row by index.
  * @property {(pairs: readonly Pair[]) => void} replace
  * @property {(faults: readonly Fault[]) => void} show
  */
 
 /**
- * @param {HTMLElement} group Has a list and a button. `data-noun` names a row.
+ * @param {HTMLElement} group Contains a list and a button. `data-noun` is what a row is called.
  * @param {() => void} onChange
  * @returns {PairRows}
  */
@@ -88,7 +88,7 @@ export function createPairRows(group, onChange) {
 }
 
 /**
- * Shows a fault beside its fields, or removes it.
+ * Shows a fault next to its fields, or removes it.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} fields
  * @param {Fault | undefined} fault

@@ -1,13 +1,13 @@
 /**
- * What to do about each problem of the gateway. The console shows it beside a response, and the guide lists it. A test compares
- * it with docs/api.md. The server imports this script, too (src/console/routes.ts).
+ * What to do about each problem from the gateway. The console shows it with a response, and the guide lists it. A test compares
+ * it with docs/api.md. The server also imports this script (src/console/routes.ts).
  * @type {Readonly<Record<string, string>>}
  */
 export const ADVICE = {
   sign_in_required:
-    'No valid session cookie was sent. Send the user to loginUrl with ?return_to= and a path of this site.',
+    'No valid session cookie was sent. Send the user to loginUrl with ?return_to= and a path on this site.',
   session_expired:
-    'The session ended: unused too long, too old, or revoked by the service. Send the user to loginUrl.',
+    'The session ended: unused for too long, too old, or revoked by the service. Send the user to loginUrl.',
   cross_site_request: 'Send the request from a page of this origin. Outside a browser, add X-Requested-With.',
   path_not_allowed:
     'Use a path under API_PATHS (default /api/public/v1/). The OAuth endpoints there are blocked.',
@@ -21,7 +21,7 @@ export const ADVICE = {
   body_too_large: 'Send at most MAX_BODY_BYTES (default 100 MiB).',
   service_unreachable: 'Try again later.',
   service_timeout: 'Try again later. The service may have processed the request.',
-  too_busy: 'Wait Retry-After seconds, and send fewer requests at once.',
+  too_busy: 'Wait Retry-After seconds, and send fewer requests at the same time.',
   token_endpoint_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   session_store_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   draining: 'Wait Retry-After seconds. This process is shutting down; another will respond.',

@@ -1,4 +1,4 @@
-/** Keeps the unsent request of the form for when the user returns to this tab. It is cleared with the history. */
+/** Saves the unsent request, and restores it when the user returns to the console in this tab. */
 import { isKeptRequest, toKept } from './request-history.js';
 
 /** @typedef {import('./request-history.js').KeptRequest} KeptRequest */
@@ -30,7 +30,7 @@ export function keepDraft(storage, request) {
     storage.setItem(KEY, JSON.stringify(toKept(request)));
     return true;
   } catch {
-    clearDraft(storage); // the storage is full, and the older draft is not what the form shows
+    clearDraft(storage); // the storage is full, and the older draft no longer matches the form
     return false;
   }
 }

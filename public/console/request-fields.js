@@ -73,9 +73,9 @@ export function splitPath({ path, query }, origin) {
 
 /**
  * Splits the query off a typed path. It replaces all rows.
- * @param {string} typed A path, or a URL of this origin. The first slash may be missing.
+ * @param {string} typed A path, or a URL on this origin. The first slash may be missing.
  * @param {string} origin
- * @returns {{ path: string, query: Pair[] | null }} Null without a query.
+ * @returns {{ path: string, query: Pair[] | null }} `query` is null if there is none.
  */
 function splitTarget(typed, origin) {
   const trimmed = typed.trim();

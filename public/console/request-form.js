@@ -40,7 +40,7 @@ export function createRequestForm(form, origin) {
   fields.headers.replace([['', '']]);
   form.addEventListener('input', onChange);
   fields.path.addEventListener('change', split);
-  // Split a pasted path at once. Rows that appear on blur would move the element that the user is about to click.
+  // Split a pasted path immediately. Rows that appear on blur would move the element that the user is about to click.
   fields.path.addEventListener('paste', () => setTimeout(split));
   onChange();
 
@@ -53,13 +53,13 @@ export function createRequestForm(form, origin) {
       show([]);
       onChange();
     },
-    /** @param {string} words Shown beside the button until the next change. */
+    /** @param {string} words Shown near the button until the next change. */
     say: (words) => (fillStatus.textContent = words),
     /** @param {() => void} listener Called after each change. */
     onChange(listener) {
       changeListener = listener;
     },
-    /** @param {() => void} listener Called for the button, Enter, and Ctrl or Cmd and Enter anywhere in the form. */
+    /** @param {() => void} listener Called for the button, for Enter, and for Ctrl+Enter or Cmd+Enter anywhere in the form. */
     onSend(listener) {
       form.addEventListener('submit', (event) => {
         event.preventDefault();
@@ -68,7 +68,7 @@ export function createRequestForm(form, origin) {
       form.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        split(); // the path has fired no `change` while it has the focus
+        split(); // the path field fires `change` only once it loses the focus
         listener();
       });
     },
@@ -83,7 +83,7 @@ export function createRequestForm(form, origin) {
 }
 
 /**
- * Shows the URL of the request, and the sizes of the parts that may be closed.
+ * Shows the URL of the request, and the sizes of the collapsible parts.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {string} origin
@@ -104,7 +104,7 @@ function showSummary(form, fields, origin) {
 }
 
 /**
- * Shows each fault beside its field, and focuses the first field that stops the request.
+ * Shows each fault next to its field, and focuses the first field that stops the request.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {readonly Fault[]} faults

@@ -1,4 +1,4 @@
-/** The requests of this tab, without their responses. The pages and a sign-out (`Clear-Site-Data`) clear it with the session. */
+/** The requests sent from this tab, without responses. The page scripts and `Clear-Site-Data` delete them when the session ends. */
 import { isKept } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -14,18 +14,18 @@ import { isKept } from './request-rules.js';
 /**
  * @typedef {object} Sending
  * @property {number} sentAt In ms since the epoch.
- * @property {string} outcome A status, or words for the lack of one. Empty until the request has ended.
+ * @property {string} outcome A status code, or a phrase if there was no response. Empty until the request has ended.
  */
 
 /** @typedef {KeptRequest & Sending} SentRequest */
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
-/** Maximum length of a body that the history keeps, because the storage of a tab is small. */
+/** Maximum length of a body in the history. The storage of a tab is small. */
 const MAX_BODY_LENGTH = 20_000;
 
 /**
- * Reads the requests of the history, newest first.
+ * Reads the requests in the history, newest first.
  * @param {Store} storage
  * @returns {SentRequest[]}
  */
@@ -39,7 +39,7 @@ export function readHistory(storage) {
 }
 
 /**
- * Adds a request as the first, without credentials. It replaces an equal one.
+ * Adds a request at the top, without its credentials. Removes an identical request further down.
  * @param {Store} storage
  * @param {ComposedRequest} request
  * @param {number} sentAt In ms since the epoch.
@@ -65,9 +65,9 @@ export function toKept(request) {
 }
 
 /**
- * Adds the outcome to the newest request, unless that is a different one or the history was cleared.
+ * Adds the outcome to the newest request, unless that is a different request or the history was cleared.
  * @param {Store} storage
- * @param {number} sentAt Of the request, in ms since the epoch.
+ * @param {number} sentAt When the request was sent, in ms since the epoch.
  * @param {string} outcome
  * @returns {boolean} Whether it was stored.
  */
@@ -91,7 +91,7 @@ function write(storage, history) {
     storage.setItem(KEY, JSON.stringify(history.slice(0, MAX_REQUESTS)));
     return true;
   } catch {
-    storage.removeItem(KEY); // the storage is full, and an old history would mislead
+    storage.removeItem(KEY); // the storage is full, and an outdated history would be misleading
     return false;
   }
 }

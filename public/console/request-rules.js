@@ -1,4 +1,4 @@
-/** Checks what a page may send through the gateway, before a request is sent. */
+/** Checks, before a request is sent, whether a page may send it through the gateway. */
 
 /** @typedef {[name: string, value: string]} Pair */
 
@@ -8,7 +8,7 @@
  * @property {string} path
  * @property {readonly Pair[]} query
  * @property {readonly Pair[]} headers
- * @property {string} contentType Of the body, unless a header row has one.
+ * @property {string} contentType The content type of the body, unless a header row sets it.
  * @property {string} body
  */
 
@@ -17,22 +17,22 @@
  * @property {'method' | 'path' | 'query' | 'headers' | 'body'} field
  * @property {number} [row] The index of the row.
  * @property {string} text
- * @property {boolean} stops True stops the request, false only informs.
+ * @property {boolean} stops Whether the fault prevents sending. Otherwise, it is only a note.
  */
 
-/** A token, such as the name of a header (RFC 9110 §5.6.2). */
+/** A token, such as a header name (RFC 9110 §5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Methods that `fetch` refuses. */
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** Headers that only the browser sets. It drops them from requests of a page (Fetch, “forbidden request-header”). */
+/** Headers that only the browser sets. It drops them from page requests (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer
   set-cookie te trailer transfer-encoding upgrade via`.split(/\s+/),
 );
 const SET_BY_BROWSER_KIND = /^(?:proxy|sec)-/;
-/** Never stored and never sent, because a page handles neither the session cookie nor the token. */
+/** Never stored or sent. A page never handles the session cookie or the token. */
 const CREDENTIALS = new Set(['authorization', 'cookie', 'cookie2']);
 const NOT_FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-ip|true-client-ip)$/;
 const MAX_CHECKED_JSON = 1_000_000;
@@ -102,7 +102,7 @@ function methodFaults(method) {
 export function pathFaults(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
-    return [stop('path', 'The path must start with /api/. The console sends no other requests.')];
+    return [stop('path', 'The path must start with /api/. The console sends only API requests.')];
   if (path.includes('#'))
     return [stop('path', 'Browsers don’t send the part after #. To send the character itself, write %23.')];
   const url = toUrl(request, origin);
@@ -156,7 +156,7 @@ function headerFault(lowerName, name, value) {
   if (lowerName === 'cookie' || lowerName === 'cookie2')
     return 'Remove this header. The browser adds the session cookie, and the gateway never forwards it.';
   if (!TOKEN.test(name))
-    return 'A header name has only letters, digits and hyphens, without spaces or colons.';
+    return 'A header name can contain letters, digits and hyphens, but not spaces or colons.';
   if (SET_BY_BROWSER.has(lowerName) || SET_BY_BROWSER_KIND.test(lowerName))
     return `Remove this header. The browser sets ${name}.`;
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))

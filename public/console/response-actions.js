@@ -63,7 +63,7 @@ function cursorOf(json) {
 }
 
 /**
- * Returns the request for the next page. The interface requires the same `limit`.
+ * Returns the request for the next page. The interface requires the same `limit` on every page.
  * @param {ComposedRequest} request
  * @param {string} cursor
  * @returns {ComposedRequest}

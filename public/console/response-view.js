@@ -67,13 +67,13 @@ export function createResponseView(root, listeners) {
   return {
     /** Shows that the form has faults and nothing was sent. */
     refused() {
-      section.hidden = true; // it belongs to another request
+      section.hidden = true; // it belongs to an earlier request
       section.removeAttribute('aria-busy');
       outcomeLine.sayNoResponse('refused');
     },
     /** @param {ComposedRequest} request */
     waiting({ method }) {
-      section.setAttribute('aria-busy', 'true'); // the response before stays, so that the page does not jump
+      section.setAttribute('aria-busy', 'true'); // the previous response stays, so that the page does not jump
       outcomeLine.say(`Sending ${method} and waiting for the response…`);
       outcomeLine.notePosition();
     },
@@ -105,7 +105,7 @@ export function createResponseView(root, listeners) {
  * @returns {string[]}
  */
 function endSentences({ end, body }) {
-  // When a connection fails, browsers discard the bytes that were not read. Without bytes, show no number.
+  // When a connection fails, browsers discard unread bytes, so the size may be 0. Leave it out then.
   const after = body.size === 0 ? '' : ` after ${formatCount(body.size, 'byte')}`;
   if (end === 'interrupted') return [`The connection failed${after}. The response is incomplete.`];
   if (end === 'cancelled') return [`Cancelled${after}. The response is incomplete.`];

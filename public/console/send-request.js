@@ -9,24 +9,24 @@ import { toUrl } from './request-rules.js';
  * @property {number} status
  * @property {string} statusText
  * @property {Headers} headers
- * @property {Blob} body As much as was read.
+ * @property {Blob} body The part that was read.
  * @property {'complete' | 'interrupted' | 'cancelled' | 'too-large'} end How the body ended.
  * @property {number} totalMs
  */
 
 /** @typedef {ReceivedResponse | 'redirect' | 'cancelled' | 'offline' | 'unreachable'} Outcome */
 
-/** Maximum length of a body that the console reads to its end. */
+/** Maximum number of body bytes that the console reads. */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends the request. Never rejects. Does not follow redirects, so that the request goes only to the gateway, and bypasses the
- * browser's cache.
- * @param {ComposedRequest} request One that may be sent (`faultsOf`).
+ * Sends the request and never rejects. Bypasses the browser cache. Does not follow redirects, so that the request goes only to
+ * the gateway.
+ * @param {ComposedRequest} request A request for which `faultsOf` reports nothing that stops it.
  * @param {object} options
  * @param {string} options.origin
- * @param {AbortSignal} options.signal Cancels the request. What was read until then is kept.
- * @param {(bytes: number) => void} options.onProgress Called with the length of the body so far.
+ * @param {AbortSignal} options.signal Cancels the request. The bytes read so far are kept.
+ * @param {(bytes: number) => void} options.onProgress Called with the number of bytes read so far.
  * @returns {Promise<Outcome>}
  */
 export async function sendRequest(request, { origin, signal, onProgress }) {

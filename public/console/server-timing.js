@@ -6,13 +6,13 @@
  * @property {string} desc Empty for an ordinary request.
  */
 
-/** The gateway's entries, in the order of a request. */
+/** The gateway's entries, in the order in which it writes them. */
 const PARTS = ['session', 'token', 'service'];
 
 /** @typedef {{ session: TimedPart, token: TimedPart, service: TimedPart }} RequestTiming */
 
 /**
- * Reads the gateway's entries. Returns null without them. The service may send entries of the same names before them.
+ * Reads the gateway's entries. Returns null if they are missing. The service may send entries with the same names before them.
  * @param {string | null} header
  * @returns {RequestTiming | null}
  */

@@ -1,6 +1,6 @@
 /** Measures the encoded length of a response body, which scripts can read only from the browser's resource timing. */
 
-/** Maximum wait for the size. The browser reports a resource after the end of its body, and some resources never. */
+/** Maximum wait for the size. The browser reports a resource after its body has ended. It never reports some resources. */
 const TIMEOUT_MS = 5_000;
 
 /**

@@ -1,6 +1,6 @@
 /** @typedef {{ code?: string, detail?: string, message?: string }} ErrorBody */
 
-/** An error of the service or the gateway. */
+/** An error from the service or the gateway. */
 export class ApiError extends Error {
   /**
    * @param {Response} response
@@ -12,10 +12,10 @@ export class ApiError extends Error {
     this.status = response.status;
     /** See /console/guide#codes. */
     this.code = body.code;
-    /** Only responses of the service have `Via: 1.1 cloakroom`. */
+    /** Only responses from the service have `Via: 1.1 cloakroom`. */
     this.isFromService = /\bcloakroom\b/.test(response.headers.get('via') ?? '');
     this.retryAfter = response.headers.get('retry-after');
-    /** For your operator. */
+    /** Quote this to your operator. */
     this.requestId = response.headers.get('x-request-id');
   }
 }
@@ -30,7 +30,7 @@ export async function fetchApi(path, init) {
   const response = await fetch(path, init);
   if (response.ok) return response;
   const error = new ApiError(response, await readError(response));
-  // A 401 of the service does not end the session, and a new sign-in would not help.
+  // A 401 from the service does not end the session, and a new sign-in would not help.
   if (error.status === 401 && !error.isFromService) {
     const here = location.pathname + location.search + location.hash;
     location.assign(`/auth/login?return_to=${encodeURIComponent(here)}`);
@@ -39,7 +39,7 @@ export async function fetchApi(path, init) {
 }
 
 /**
- * Returns an empty object for any body but a JSON object.
+ * Returns an empty object unless the body is a JSON object.
  * @param {Response} response
  */
 async function readError(response) {

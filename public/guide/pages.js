@@ -3,7 +3,7 @@ import { ApiError, fetchApi } from './fetch-api.js';
 /** @typedef {{ name?: string, [field: string]: unknown }} Item */
 /** @typedef {{ value: Item[], next?: string }} Page */
 
-/** Most requests for one page. */
+/** Maximum number of requests for one page. */
 const MAX_TRIES = 5;
 
 /**
@@ -29,7 +29,7 @@ export async function* pages(path, { limit, signal } = {}) {
 }
 
 /**
- * Repeats a request after a 429 or 503 with Retry-After.
+ * Retries after a 429 or 503 with Retry-After.
  * @param {string} url
  * @param {AbortSignal | undefined} signal
  */
@@ -46,7 +46,7 @@ async function fetchWithRetries(url, signal) {
 }
 
 /**
- * `Retry-After` is in seconds or a date.
+ * `Retry-After` is a number of seconds or a date.
  * @param {string} retryAfter
  */
 function toMs(retryAfter) {
