@@ -12,7 +12,7 @@ import { sendJson } from '../support/test-app.ts';
 const e2e = startE2e({}, { sharePage: true });
 
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
-/** Returns a list that collects the URLs that the page requests from now on. */
+/** Returns a list that collects the URLs of all later requests from the page. */
 function requestsOf(page: Page): string[] {
   const urls: string[] = [];
   page.on('request', (request) => urls.push(request.url()));
@@ -154,7 +154,7 @@ test('the user can load all remaining pages and filter their items', async () =>
   expect(watched.browserErrors).toEqual([]);
 });
 
-test('the user can stop loading and continue it later', async () => {
+test('the user can stop loading and resume it later', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=1');
   const requests = requestsOf(page);
   const { promise: thirdPage, resolve: hold } = createDeferred<void>();
@@ -198,7 +198,7 @@ test('when a page fails to load, the user sees an error and keeps the loaded ite
   await page.getByText('All 137 workspaces are shown.').waitFor();
 });
 
-test('if an earlier page arrives instead of the next one, no item is repeated and loading continues', async () => {
+test('if an earlier page arrives instead of the next one, no item is shown twice and loading continues', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
   const requests = requestsOf(page);
   // The cursor has expired. When Cloakroom starts again from the first page, the service refuses the second page.
@@ -224,7 +224,7 @@ test('if an earlier page arrives instead of the next one, no item is repeated an
   expect(state).toBe('refused');
 });
 
-test('if the list becomes shorter during loading, the user is told that it has changed', async () => {
+test('if the list becomes shorter during loading, the page reports that it has changed', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=2');
   e2e.respondTo(LISTS, (res, { url = '' }) => {
     if (/[?&]next=/.test(url)) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });

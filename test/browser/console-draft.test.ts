@@ -21,7 +21,7 @@ async function visitGuideAndComeBack(): Promise<void> {
   await page.waitForURL(/console$/);
 }
 
-test('the form still holds the draft when the user comes back from the guide', async () => {
+test('the form still contains the draft when the user comes back from the guide', async () => {
   await page.getByLabel('Method', { exact: true }).selectOption('Other…');
   await page.getByText('Headers', { exact: true }).first().click();
   await page.getByText('Body', { exact: true }).first().click();
@@ -50,7 +50,7 @@ test('a draft remembers that the user removed a parameter', async () => {
   expect(await page.locator('[data-preview]').innerText()).toBe(LIST);
 });
 
-test('a request that was sent appears in the history and is no longer a draft', async () => {
+test('a sent request appears in the history and is no longer a draft', async () => {
   at.respondWith(200, {});
   await send(page, API_PATH);
   await visitGuideAndComeBack();

@@ -133,7 +133,7 @@ test.each(['null', '{', ''])('an error response with the body %j still becomes a
   });
 });
 
-test('the end of the session leads to sign-in and back, but a 401 from the service does not', async () => {
+test('a request after the end of the session leads to sign-in and back, but a 401 from the service does not', async () => {
   const { page, context } = await at.open({}, '/console/guide#vite');
   const request = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());

@@ -37,7 +37,7 @@ const open = async (part: 'Headers' | 'Body') => page.getByText(part, { exact: t
 const bodyField = () => page.getByLabel('Body', { exact: true });
 const clipboard = async () => String(await page.evaluate('navigator.clipboard.readText()'));
 
-/** Sends a request whose response does not end. `closed` resolves once the service sees its connection close. */
+/** Sends a request whose response never ends. `closed` resolves once the service sees its connection close. */
 async function sendWithoutEnd() {
   const { promise: closed, resolve: close } = createDeferred<void>();
   at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
@@ -268,14 +268,14 @@ describe('the history', () => {
     await page.getByText('Request loaded').waitFor({ state: 'detached' });
   });
 
-  test('shows that no response was seen if the user left the page before it arrived', async () => {
+  test('shows that no response arrived before the user left the page', async () => {
     at.e2e.respondTo(STARTS_WITH_API_PATH, () => {});
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     const outcome = page.locator('.history__outcome');
     await outcome.waitFor({ state: 'attached' });
     expect(await outcome.textContent()).toBe('');
-    await page.evaluate('Storage.prototype.setItem = () => {}'); // as if the page had been closed at once
+    await page.evaluate('Storage.prototype.setItem = () => {}'); // as if the page had been closed immediately
     await page.reload();
     expect(await outcome.textContent()).toBe('outcome unknown');
   });

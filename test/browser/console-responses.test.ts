@@ -78,7 +78,7 @@ describe('a response', () => {
     expect(await pageViolations(watched)).toEqual([]);
   });
 
-  test('to a request without a session offers a sign-in that returns to the console with an empty history', async () => {
+  test('to a request without a session offers sign-in, which returns to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and return here' }).click();
@@ -148,7 +148,7 @@ describe('a response', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('that the page fails to show is reported, and the next one is shown as usual', async () => {
+  test('that the page fails to show is reported, and the next response is shown as usual', async () => {
     await page.evaluate(
       "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
     );
@@ -159,7 +159,7 @@ describe('a response', () => {
     expect(watched.browserErrors).toEqual(['no colours']);
   });
 
-  test('can be copied, with a confirmation beside the button until the next response', async () => {
+  test('can be copied, with a confirmation next to the button until the next response', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
     await press(page, 'Copy body');

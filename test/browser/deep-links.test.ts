@@ -3,7 +3,7 @@ import { WORKSPACES_PATH } from '../support/constants.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { signInAtService } from '../support/e2e/watched-page.ts';
 
-/** Links as a user would open them from a chat or a bookmark. */
+/** Links that a user might open from a chat or a bookmark. */
 const LINKS = [
   '/workspaces?page=2&find=caf%C3%A9%20%26%20%22tea%22%20%231%2B1',
   '/workspaces/%E2%98%95?x=%252F&y=a+b&z=/auth/login?return_to=%2F',
@@ -12,7 +12,7 @@ const LINKS = [
 const e2e = startE2e();
 
 test.each(LINKS.flatMap((link) => [true, false].map((javaScriptEnabled) => ({ link, javaScriptEnabled }))))(
-  'sign-in returns the user to the page of the link: %j',
+  'sign-in returns the user to the linked page: %j',
   async ({ link, javaScriptEnabled }) => {
     const { page } = await e2e.open({ javaScriptEnabled });
     await page.goto(e2e.testApp.origin + link);

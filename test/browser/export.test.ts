@@ -29,16 +29,16 @@ async function download(control: Locator): Promise<Download> {
   return file;
 }
 
-/** Downloads the same export without the script of the page. */
+/** Downloads the same export without the page's script. */
 async function expectedFile(path: string): Promise<string> {
   return (await page.context().request.get(e2e.testApp.origin + path)).text();
 }
 
-/** Script that returns the positions of the list, the export controls and the page links. */
+/** A script that returns the positions of the list, the export controls and the page links. */
 const POSITIONS = `[...document.querySelectorAll('.items, .list-foot, .exports, .pages, .site-footer')]
   .flatMap((each) => { const { top, left } = each.getBoundingClientRect(); return [top, left]; })`;
 
-/** Script that holds a complete export until release() is called. */
+/** A script that holds a complete export until release() is called. */
 const HOLD_COMPLETE = `{
   const read = Response.prototype.blob;
   const released = new Promise((resolve) => (window.release = resolve));
@@ -56,11 +56,11 @@ const HOLD_COMPLETE = `{
 const SAVE_ANOTHER =
   "Object.assign(document.createElement('a'), { href: 'data:,', download: 'another.txt' }).click()";
 
-/** Replaces the responses to an export's requests for its later pages. */
+/** Replaces the responses to an export's requests for all pages after the first. */
 const respondToLaterPages = (respond: (res: ServerResponse) => void) =>
   e2e.respondTo(/limit=100&next=/, respond);
 
-/** Holds the responses for later pages. The returned function waits for the next held response. */
+/** Holds the responses for those pages. The returned function waits for the next held response. */
 function holdLaterPages(): () => Promise<ServerResponse> {
   const held: ServerResponse[] = [];
   respondToLaterPages((res) => held.push(res));
@@ -154,7 +154,7 @@ describe('an export', () => {
     expect(await status().innerText()).toMatch(`The CSV export could not start. ${reason}.`);
   });
 
-  /** Fakes the end of the session in the page, so that Cloakroom itself would continue the export. */
+  /** Fakes the end of the session in the page only. Cloakroom itself would continue the export. */
   async function endSession(): Promise<void> {
     await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
     await returnToTab(page);
@@ -236,7 +236,7 @@ describe('an export', () => {
     );
   });
 
-  test('can run at the same time as another one', async () => {
+  test('can run at the same time as another', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await link('NDJSON').click();

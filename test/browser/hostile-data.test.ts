@@ -42,7 +42,7 @@ test.each([
 ])('the layout checks detect %s', async (markup, fault) => {
   await using shown = await shownViews.show(HOSTILE_VIEWS.at(-1) as View);
   await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
-  // An image has no size before it has loaded.
+  // An image has no size until it has loaded.
   await shown.page.evaluate('Promise.all([...document.images].map((image) => image.decode()))');
   expect((await layoutDefects(shown.page)).join('\n')).toContain(fault);
 });

@@ -74,7 +74,7 @@ test('a page is hidden when its session ends, and signing in again returns to it
   expect(watched.browserErrors).toEqual([]);
 });
 
-test('signing out in one tab hides the page in another tab at once, until the user signs in again', async () => {
+test('signing out in one tab immediately hides the page in another tab until the user signs in again', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -112,7 +112,7 @@ test('a page from an earlier session shows nothing to the next user', async () =
   const { page } = watched;
   const names = await namesIn(page);
   const other = await openTab(page);
-  await other.route('**/auth/session', async (route) => route.abort()); // sends no message to other tabs
+  await other.route('**/auth/session', async (route) => route.abort()); // stops this tab from notifying the others
   await page.route('**/auth/session', async (route) => route.abort());
   await other.getByRole('button', { name: 'Sign out' }).click();
   await signInAgain(other);
@@ -137,7 +137,7 @@ test('a page whose session should have expired is hidden until Cloakroom respond
   await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
   expect(await violationsInBothLooks(watched)).toEqual([]);
-  await page.unroute('**/auth/session'); // another tab has extended the session
+  await page.unroute('**/auth/session'); // as if another tab had extended the session
   await returnToTab(page);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);

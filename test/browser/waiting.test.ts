@@ -34,7 +34,7 @@ test('a page shows a notice while the browser is offline, and the user stays sig
 describe('a page that loads slowly', () => {
   const isLoading = async (page: Page) => page.locator('html[data-loading]').count();
 
-  /** Holds the responses of the service until the returned function is called. */
+  /** Holds responses from the service until the returned function is called. */
   const holdLists = () => {
     const { promise: released, resolve: release } = createDeferred<void>();
     e2e.respondTo(LISTS, (res) => void released.then(() => res.writeHead(503).end('{}')));

@@ -32,7 +32,7 @@ describe('docker compose --profile demo up', () => {
   test('loses no session when Redis restarts', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['restart', testApp.container('redis')]);
-    // The local service has also lost Redis and may need longer than the app.
+    // The local service has also lost Redis, and may take longer to recover than the app.
     const statuses = new Set<number>();
     await eventually(async () => {
       const { status } = await browser.fetch(`${testApp.url}/workspaces`);
@@ -52,10 +52,10 @@ describe('docker compose --profile demo up', () => {
   test('serves sessions again once the app container has restarted', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['stop', testApp.container('app')]);
-    // By then, Docker has tried to restart the relay and failed, because the network of the app is down.
+    // By then, Docker has tried to restart the relay and failed, because the app's network is down.
     await delay(1_500);
     await docker(['start', testApp.container('app')]);
-    // The relay to the local service has to join the new network of the app.
+    // The relay to the local service has to join the app's new network.
     const list = async () => (await browser.fetch(`${testApp.url}/workspaces`)).status;
     await eventually(async () => (await list().catch(() => 0)) === 200, 60_000);
     expect(await list()).toBe(200);

@@ -88,7 +88,7 @@ describe('the image', () => {
 const healthOf = async (container: { readonly name: string }) =>
   inspect<string>(container.name, '.State.Health.Status');
 
-describe('a container without privileges and network', () => {
+describe('a container without privileges or network access', () => {
   const container = useFixture(async () =>
     startContainer([...HARDENED, '--network', 'none', ...MINIMAL_ENV]),
   );
@@ -152,7 +152,7 @@ interface Lock {
 /** A JavaScript expression for the process id of the app, which is the only child of tini. */
 const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
 
-/** A script that prints all files below the two folders that the Dockerfile fills. */
+/** A script that prints all files in the two folders that the Dockerfile fills. */
 const LIST_FILES = `
   const { readdirSync, lstatSync } = require('node:fs');
   const files = ['/app', '/usr/local'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => folder + '/' + name));

@@ -27,7 +27,7 @@ const testApp = useFixture(async () =>
 );
 
 describe('three app containers behind a load balancer', () => {
-  test('serve a session in turn', async () => {
+  test('take turns serving a session', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     for (const _ of [1, 2, 3, 4, 5, 6])
       expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);

@@ -67,7 +67,7 @@ describe('the demo', () => {
     await expectNothingLeft(program, ...urls);
   });
 
-  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('reports in one line that a %s is in use', async (variable) => {
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('reports in one line that the %s is in use', async (variable) => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;

@@ -113,7 +113,7 @@ describe('npm start', () => {
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
-  test('runs in production mode and reports every problem at once without a secret', async () => {
+  test('runs in production mode and reports all problems together, without secrets', async () => {
     const wrong = { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' };
     await using program = await start({ PUBLIC_URL: 'http://app.example', ...wrong });
     const { code, output } = await program.waitForExit();
@@ -190,7 +190,7 @@ describe('npm start', () => {
     expect(output).not.toContain('no secrets to reload');
   });
 
-  test('exits at once on a second signal', async () => {
+  test('exits immediately on a second signal', async () => {
     await using program = await npmStart();
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');

@@ -15,7 +15,7 @@ function createSelf() {
 
 const turn = async () => new Promise(setImmediate);
 
-test('a SIGHUP before the handler exists runs it as soon as it is registered', async () => {
+test('a SIGHUP that arrives before the handler exists runs it once it is registered', async () => {
   const { sighup, hangUp } = createSelf();
   hangUp();
   const ran = new Promise<string>((resolve) => sighup.handle(async () => resolve('ran')));

@@ -6,7 +6,7 @@ interface Form {
   readonly action: string;
   readonly method: string;
   readonly fields: ReadonlyMap<string, string>;
-  /** Submit buttons by their text, each with the field that it adds, if any. */
+  /** Maps the text of each submit button to the field that it adds; null if it adds none. */
   readonly buttons: ReadonlyMap<string, readonly [name: string, value: string] | null>;
 }
 
@@ -28,7 +28,7 @@ export class Browser {
     this.#fetch = send;
   }
 
-  /** Sends one request and follows no redirect. */
+  /** Sends one request without following redirects. */
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Page> {
     const at = new URL(url);
     const headers = new Headers(init.headers);
@@ -54,7 +54,7 @@ export class Browser {
     throw new Error(`too many redirects at ${page.url.href}`);
   }
 
-  /** Fills in the form with this button and submits it. Follows no redirect. */
+  /** Fills in the form that contains this button and submits it. Does not follow redirects. */
   async press(page: Page, button: string, filled: Record<string, string> = {}): Promise<Page> {
     const form = formsOf(page.text).find(({ buttons }) => buttons.has(button));
     if (form === undefined) throw new Error(`no button "${button}" at ${page.url.href}:\n${page.text}`);
@@ -67,7 +67,7 @@ export class Browser {
     return this.fetch(to, { method: form.method, body, headers });
   }
 
-  /** Follows redirects until a page is reached. */
+  /** Follows redirects until it reaches a page. */
   async follow(page: Page): Promise<Page> {
     const location = page.headers.get('location');
     return location === null ? page : this.open(new URL(location, page.url));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The shell stops the program when its standard input closes: on disposal, or when this process ends. */
+/** The shell stops the program when the shell's standard input closes: on disposal, or when this process ends. */
 const SUPERVISOR = `
   exec 3<&0
   "$@" </dev/null 3<&- 2>&1 &
@@ -20,7 +20,7 @@ const UP_WITHIN_MS = 30_000;
  */
 
 /**
- * Starts a program that ends with this process. Resolves once `isUp` is true. Rejects if the program ends before.
+ * Starts a program that ends when this process ends. Resolves once `isUp` resolves with true. Rejects if the program ends first.
  * @param {readonly [string, ...string[]]} command
  * @param {Readonly<Record<string, string>>} env
  * @param {() => Promise<boolean>} isUp

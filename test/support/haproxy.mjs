@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { startChildProgram } from './child-program.mjs';
 
-/** The configuration file for operators. */
+/** The configuration that operators use. */
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
 /**
- * Starts HAProxy with `deploy/haproxy.cfg` in front of three Cloakroom processes. Resolves once it responds. Its output is its
- * log, with a line for each request.
+ * Starts HAProxy with `deploy/haproxy.cfg` in front of three Cloakroom processes. Resolves once it responds. It prints
+ * its log, one line for each request.
  * @param {number} port
  * @param {readonly string[]} hosts `127.0.0.1:port`
  */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server on a free port. Its disposal closes all connections. */
+/** A server on a free port. Disposal closes all connections. */
 export interface HttpServer extends AsyncDisposable {
   readonly port: number;
 }

@@ -10,7 +10,7 @@ const FOLDER = process.env['LOG_AUDIT_FOLDER'];
 /** Shorter secrets could match ordinary words. */
 const SHORTEST = 8;
 const SHORTEST_SENT = 16;
-/** The number of bytes searched in each chunk, because some bodies are 1 GiB. */
+/** The number of bytes searched in each chunk. Some bodies are 1 GiB, too large to search completely. */
 const BODY_BYTES = 4_096;
 
 /** Read at import, because a process may end after its test file. */

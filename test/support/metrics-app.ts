@@ -18,7 +18,7 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   return {
     testApp,
     url: server.url,
-    /** Returns all metrics as Prometheus reads them. */
+    /** Resolves with all metrics in the Prometheus text format. */
     text,
     /** Resolves with the value of a series; NaN if it does not exist. */
     valueOf,
@@ -32,7 +32,7 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   };
 }
 
-/** Returns the number of API requests in flight from the gauge of an app with metrics. */
+/** Resolves with the number of API requests in flight, read from the gauge. The app must have metrics enabled. */
 export async function requestsInFlight({ services }: TestApp): Promise<number | undefined> {
   const gauge = services.metrics?.registry.getSingleMetric('cloakroom_api_requests_in_flight');
   return (await gauge?.get())?.values[0]?.value;

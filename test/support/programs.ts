@@ -21,7 +21,7 @@ export async function startProgram(
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    // From Node 22, npm keeps a compile cache in that folder, which is not a leftover of the program.
+    // From Node 22 on, npm would keep a compile cache in that folder, which would look like a leftover of the program.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -40,8 +40,8 @@ export async function startProgram(
   child.once('close', () => recordLogLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
   /**
-   * Sends a signal to the program and its children, as Ctrl-C in a terminal does. The program leads its own process group, so that
-   * its children get the signal even after npm has ended.
+   * Sends a signal to the program and its children, like Ctrl-C in a terminal. The program leads its own process group, so its
+   * children get the signal even after npm has ended.
    */
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
@@ -72,7 +72,7 @@ export async function startProgram(
       const [code] = await exit;
       return { code, output };
     },
-    /** Resolves with the command lines of running processes that contain the folder. */
+    /** Resolves with the command lines of running processes that mention the folder. */
     leftovers: async () => commandLinesWith(folder),
     async [Symbol.asyncDispose]() {
       signalGroup('SIGKILL');

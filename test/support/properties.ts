@@ -4,7 +4,7 @@ import fc from 'fast-check';
 /** Set by `npm run test:properties -- TIMES`. jest.config.mjs multiplies the test timeout by it. */
 const TIMES = Number(process.env['PROPERTY_TIMES'] ?? 1);
 
-/** Returns the number of runs, or milliseconds, for a property that gets `amount` of them in `npm test`. */
+/** Scales a property's number of runs, or its time in ms. `amount` is the value under `npm test`. */
 export function scaled(amount: number): number {
   return amount * TIMES;
 }
@@ -12,5 +12,5 @@ export function scaled(amount: number): number {
 // Use Jest's seed, which scripts/jest.mjs fixes, unless CI sets a new seed for the inputs only (docs/decisions/0019).
 fc.configureGlobal({ seed: Number(process.env['PROPERTY_SEED'] ?? jest.getSeed()), numRuns: scaled(100) });
 
-/** fast-check with that seed. The linter requires all properties to import it from here. */
+/** fast-check with that seed. The linter requires all property tests to import it from here. */
 export { fc };

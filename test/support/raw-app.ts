@@ -24,7 +24,7 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
     async createSession(grant?: Partial<Grant>) {
       ({ cookie } = await testApp.createSession(grant));
     },
-    /** Returns the head of a request of the session, including its empty line. */
+    /** Returns the head of a request in the session, including the final empty line. */
     head,
     /** Sends one request over a new connection. Resolves with the raw response. */
     async send(requestLine: string, fields: readonly string[] = [], body: Uint8Array | string = '') {

@@ -37,7 +37,7 @@ export function watchConnection(socket: Socket, received: readonly Buffer[] = []
       return text();
     },
     /**
-     * Resolves when the connection has closed: with 'end' after a clean end by the peer or with the code of its error, whichever
+     * Resolves once the connection has closed: with 'end' if the peer ended it cleanly, or with the code of the error, whichever
      * came first. Resolves with 'closed' if there was neither.
      */
     closed,
@@ -52,12 +52,12 @@ export async function openConnection(port: number): Promise<RawConnection> {
   return end;
 }
 
-/** Connects and reads one byte at a time. After the last bytes of a larger read, Node treats a reset as a clean end. */
+/** Connects and reads one byte at a time. With larger reads, Node would treat a reset after the last bytes as a clean end. */
 export function openByteReader(port: number): Socket {
   return connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1), callback: () => true } });
 }
 
-/** Resolves with `end`, or with the code of the error, once the connection has closed. */
+/** Resolves with `end` or an error code once the connection has closed. */
 export async function waitForClose(socket: Socket): Promise<string> {
   let outcome = 'end';
   socket.on('error', ({ code, message }: NodeJS.ErrnoException) => (outcome = code ?? message));

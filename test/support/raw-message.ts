@@ -1,4 +1,4 @@
-/** An HTTP/1.1 message as on the wire. Text is Latin-1, one character per byte. */
+/** An HTTP/1.1 message as sent on the wire. Text is Latin-1, one character per byte. */
 export interface RawMessage {
   /** Request line or status line. */
   readonly start: string;
@@ -25,7 +25,7 @@ export function valuesOf({ fields }: Pick<RawMessage, 'fields'>, name: string): 
   return fields.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 }
 
-/** Returns the fields except those with these names, which are in lower case. */
+/** Returns all fields except those with these lower-case names. */
 export function withoutFields(
   { fields }: Pick<RawMessage, 'fields'>,
   names: readonly string[],

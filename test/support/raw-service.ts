@@ -8,7 +8,7 @@ import { startTcpServer } from './tcp-server.ts';
 export interface RawRequest extends RawMessage {
   /** The decoded body. */
   readonly body: Buffer;
-  /** The number of its connection in the order of opening, from 1. */
+  /** The number of its connection, counted from 1 in the order in which they opened. */
   readonly connection: number;
 }
 
@@ -82,7 +82,7 @@ export async function startRawService() {
     sockets: server.sockets,
     /** Returns the number of connections opened, including those without a request. */
     openedConnections: () => opened,
-    /** Hands the connection on which the next bytes arrive over to the test. Resolves once they arrive. */
+    /** Hands the next connection that receives bytes over to the test. Resolves once they arrive. */
     takeNextConnection: async () =>
       new Promise<RawConnection>((resolve) => {
         take = resolve;

@@ -1,5 +1,5 @@
 import { createAssets } from '../../src/http/static-assets.ts';
 import { createRender } from '../../src/http/templates.ts';
 
-/** Renders the templates of the app. */
+/** Renders the app's templates. */
 export const render = createRender({ asset: createAssets().url });

@@ -35,10 +35,10 @@ interface ServiceRequest {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Called for each request before the local service. May respond in its place, and returns true if it does. */
+/** Called for each request before the local service. May respond in place of the service, and returns true if it does. */
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** Cloakroom, the local service and their own Redis, all real. They run in this process or are started by it. */
+/** Real instances of Cloakroom, the local service and their own Redis. This process runs or starts them all. */
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** Responds with JSON from an interceptor. */
@@ -61,7 +61,7 @@ type ShortLimits = Partial<
 >;
 
 /**
- * Starts a test app. `env` extends the variables of Cloakroom and of the local service. `wait` replaces the pauses of an export.
+ * Starts a test app. `env` extends the variables of Cloakroom and of the local service. `wait` replaces the pauses in an export.
  * `limits` may be shorter than the variables allow.
  */
 export async function startTestApp(
@@ -125,9 +125,9 @@ export async function startTestApp(
     redis,
     /** The requests that Cloakroom has sent to the service, in order. */
     serviceRequests,
-    /** All log lines of Cloakroom. */
+    /** All lines that Cloakroom has logged. */
     logged,
-    /** Moves the clock of Cloakroom and the local service forward, in ms. */
+    /** Moves the clock of Cloakroom and the local service forward by this many ms. */
     advanceClock: (ms: number) => {
       skew += ms;
     },
@@ -173,7 +173,7 @@ export async function startSignIn(
   return { browser, address, state: address.searchParams.get('state') ?? '' };
 }
 
-/** Signs in as `demo` on the page of the service. Resolves with its consent page. */
+/** Signs in as `demo` on the service's sign-in page. Resolves with its consent page. */
 export async function submitSignIn(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }

@@ -11,7 +11,7 @@ const LISTENER = `
 /** The kernel completes this many connections without the program: one more than the backlog. */
 const BACKLOG = 2;
 
-/** Starts a port on which a connection is neither accepted nor refused. */
+/** Opens a port on which connections are neither accepted nor refused. */
 export async function startUnresponsivePort() {
   const program = await startProgram(process.execPath, ['-e', LISTENER]);
   const [, port = ''] = await program.waitForOutput(/port (\d+)/);

@@ -114,7 +114,7 @@ describe('npm run doctor', () => {
   });
 });
 
-/** Returns the finding of the doctor about reaching a service with this certificate. */
+/** Returns the doctor's finding about a connection to a service with this certificate. */
 async function reachService(certificate: Certificate, isTrusted: boolean) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-doctor-'));
   const NODE_EXTRA_CA_CERTS = join(folder, 'trusted.pem');

@@ -24,7 +24,7 @@ describe.each([
   ['5 minutes ahead of', FIVE_MINUTES_MS],
   ['5 minutes behind', -FIVE_MINUTES_MS],
 ])('with clocks %s the service’s', (words, skewMs) => {
-  test('Cloakroom uses a refreshed token for its whole lifetime', async () => {
+  test('Cloakroom uses a refreshed token for its entire lifetime', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession('demo', { expiresAt: 0 });
     const responses = await sendMany(40, session);

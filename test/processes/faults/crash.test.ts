@@ -6,7 +6,7 @@ import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fl
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** A lock expires 5 s after its holder was killed. The next holder waits another 3.5 s for a heartbeat. */
+/** A lock expires 5 s after its holder is killed. The next holder waits another 3.5 s for a heartbeat. */
 const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
 
@@ -16,7 +16,7 @@ interface Interrupted {
   readonly responses: readonly FleetResponse[];
 }
 
-/** A fleet in which one of two processes was killed during its refresh of two sessions. */
+/** A fleet in which one of two processes was killed while it refreshed two sessions. */
 interface Crashed {
   readonly fleet: Fleet;
   /** The service had received the token request, but not handled it. */

@@ -13,12 +13,12 @@ import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
- * Number of runs with rotation, the harder case. Without rotation, a third of them run. A failure prints its seed, its path and
- * the replayPath of its commands. Pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath) to repeat it.
+ * The number of runs with rotation, the harder case. Without rotation, there are a third as many. A failure prints its seed, its
+ * path and the replayPath of its commands. To repeat it, pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath).
  */
 const RUNS = scaled(24);
 const SHRINK_FOR_MS = 30_000;
-/** Leaves a slow machine enough time to print the sequence that failed. */
+/** Leaves a slow machine enough time to print a failing sequence. */
 const RUNS_FOR_AT_MOST_MS = scaled(240_000);
 
 describe.each([

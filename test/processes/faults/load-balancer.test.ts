@@ -10,7 +10,7 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 
-/** Returns whether a log line is about the user's request, and not one from HAProxy or another test. */
+/** Returns whether a log line is about the user's request, not about one from HAProxy or another test. */
 const isOfUser = ({ msg, path }: LogLine) =>
   msg === 'request' && !['/readyz', '/healthz', ME_PATH].includes(String(path));
 
@@ -81,7 +81,7 @@ test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For header
   expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
 });
 
-test('while Redis is down, Cloakroom itself sends the 503, not the load balancer', async () => {
+test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {
   // The load balancer takes a while to notice that the processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.createSession();

@@ -10,7 +10,7 @@ const TOKEN_LATENCY_MS = 400;
 /** Allows for a busy machine, and for polling the result of another process. */
 const BOUNDED_WAIT_MS = 5_000;
 
-// The service rotates its refresh tokens, so that a second refresh of an expiry would end the session.
+// The service rotates its refresh tokens, so a second refresh after the same expiry would end the session.
 const fleet = useFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 afterEach(() => fleet.service.reset());
 
@@ -46,7 +46,7 @@ test('200 requests with the same refused token cause one token request', async (
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-/** Resolves with the refresh tokens presented at three expiries, one after another. */
+/** Resolves with the refresh tokens presented at three successive expiries. */
 async function refreshThrice(given: Fleet): Promise<string[]> {
   const session = await given.createSession('demo', { expiresAt: 0 });
   const setClocks = async (skewMs: number) =>

@@ -53,7 +53,7 @@ async function expectNothingLost(
   expect(fleet.service.refreshes).toHaveLength(1);
 }
 
-test('a rotated grant is stored even if Redis goes down on its arrival for longer than the lifetime of the lock', async () => {
+test('a rotated grant is stored even if Redis is killed as it arrives and stays down longer than the lock lasts', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
@@ -69,7 +69,7 @@ test('a rotated grant is stored even if Redis goes down on its arrival for longe
   await expectNothingLost('Redis is killed as a rotated grant arrives', session, load, first);
 });
 
-test('a slow token endpoint receives one request even if Redis hangs for longer than the lifetime of the lock', async () => {
+test('a slow token endpoint receives only one request even if Redis hangs for longer than the lock lasts', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const endpoint = fleet.service.holdTokenRequests();
   const first = send(fleet.at(0).url, session.cookie);
@@ -78,7 +78,7 @@ test('a slow token endpoint receives one request even if Redis hangs for longer 
   await delay(LONGER_THAN_A_LOCK_MS); // the duration is part of the fault
   redis.resume();
   const load = startOthers(session);
-  // Longer than the time after which a process without a heartbeat no longer counts as running.
+  // By then, a process without a heartbeat would no longer count as running.
   await delay(4_500);
   expect(fleet.service.refreshes).toHaveLength(1);
   endpoint.release();

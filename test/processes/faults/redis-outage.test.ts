@@ -42,12 +42,12 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     seen = await observeFault(fleet, fault);
   });
 
-  test.each(['api', 'expired'] as const)('requests of the kind "%s" get a 503 problem', (request) => {
+  test.each(['api', 'expired'] as const)('"%s" requests get a 503 problem', (request) => {
     expect(Object.keys(tally(seen.during[request]))).toEqual(['503 session_store_unavailable']);
   });
 
   test.each(['page', 'login', 'callback'] as const)(
-    'requests of the kind "%s" get a 503 page that offers to try again',
+    '"%s" requests get a 503 page that offers to try again',
     (request) => {
       const responses = seen.during[request];
       expect(Object.keys(tally(responses))).toEqual(['503']);
@@ -139,6 +139,6 @@ test('a lock that Redis grants after the timeout does not delay later requests',
     sessionsLost: await fleet.countLostSessions([session]),
     recoveredInMs,
   });
-  // A lock without a known holder would expire after 5 s, which is 3.5 s from here.
+  // A lock without a known holder would expire after 5 s, which is 3.5 s from now.
   expect(recoveredInMs).toBeLessThan(2_000);
 });

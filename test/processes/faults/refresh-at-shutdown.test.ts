@@ -42,7 +42,7 @@ async function expectRefreshed(session: TestSession): Promise<void> {
   expect(stored?.accessToken).not.toBe(session.grant.accessToken);
 }
 
-test('a refresh in progress at SIGTERM still gets the whole TOKEN_TIMEOUT_SECONDS', async () => {
+test('a refresh in progress at SIGTERM still gets the full TOKEN_TIMEOUT_SECONDS', async () => {
   const barrier = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const cutOff = send(leaving.url, session.cookie);

@@ -28,7 +28,7 @@ const LARGE = 'x'.repeat(200_000);
 const isCheck = (line: LogLine) => line['path'] === '/readyz';
 const isApiRequest = (line: LogLine) => String(line['path']).startsWith('/api/');
 
-/** Starts clients that each send one request after another. */
+/** Starts clients, each of which sends one request after another. */
 const startClients = (clients: number, kinds: readonly (() => Promise<FleetResponse>)[]) =>
   startLoad(clients, async (count) => {
     await delay(PAUSE_MS);
@@ -98,7 +98,7 @@ test('another process takes over the reads of a killed process, and no write is 
 });
 
 /**
- * Creates a mix of requests that front ends send through the load balancer, each with the session of the next user. An
+ * Creates a mix of requests that front ends send through the load balancer, each with the next user's session. An
  * incomplete response has status 0. Also responds in place of the service to requests that it does not support.
  */
 function createMixedRequests({ url, service }: BalancedFleet, users: readonly TestSession[]) {
@@ -122,7 +122,7 @@ function createMixedRequests({ url, service }: BalancedFleet, users: readonly Te
     return sendAsNextUser({ method: 'POST', path, body, headers }, `took ${body.length}`);
   };
   return {
-    /** How often the service has received each POST, by the number of the POST. */
+    /** How often the service has received each POST, keyed by the number of the POST. */
     posts,
     read: async () => sendAsNextUser({ path: ME_PATH }, '}'),
     page: async () => sendAsNextUser({ path: '/workspaces?page=2' }, '</html>\n'),

@@ -14,7 +14,7 @@ const fleet = useFleet({
 });
 
 test('100 users with 20 concurrent requests each over three processes receive only their own responses', async () => {
-  // A third of the tokens have expired and the service refuses another third, so that refreshes run among the requests.
+  // A third of the tokens have expired and the service refuses another third, so that refreshes run alongside the requests.
   const sessions = await Promise.all(
     Array.from({ length: USERS }, async (_, at) => {
       const session = await fleet.createSession(`user-${at}`, at % 3 === 0 ? { expiresAt: 0 } : {});

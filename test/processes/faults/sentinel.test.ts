@@ -50,7 +50,7 @@ describe('when the master hangs under load and returns after another has taken i
     await topology.readyForFailover();
     const leaving = await fleet.add();
     await failovers.untilReadiness(fleet, 200);
-    fleet.processes.pop(); // so that requests go only to the other processes
+    fleet.processes.pop(); // keeps requests away from it
     const sessions = await failovers.createSessions(fleet, SESSIONS);
     const master = await topology.master();
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master hangs, and returns', {

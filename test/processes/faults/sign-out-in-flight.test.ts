@@ -42,7 +42,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
 
   const urlOf = (at: number) => fleet.at(at).url;
   const keyOf = ({ id }: TestSession) => sessionKey('cloakroom:', id);
-  /** Leaves out page cursors, which a page in flight may still store encrypted under the id of the ended session. */
+  /** Omits page cursors: a page in flight may still store them, encrypted under the id of the ended session. */
   const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
   const expectSignedOut = async ({ cookie }: TestSession) => {
     expect((await signOut(urlOf(1), cookie)).status).toBe(303);

@@ -14,13 +14,13 @@ test('a process stopped while it holds the lock sends no token request after ano
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await send(holder.url, session.cookie);
   await other.setClockSkew(TOKEN_AGE_MS);
-  // The next refresh takes the lock and waits the whole second between two refreshes, because the previous refresh is in the
-  // future by the clock of its process.
+  // The next refresh takes the lock and waits the full second between two refreshes, because the previous refresh is in the
+  // future according to the clock of its process.
   await holder.setClockSkew(-FIVE_MINUTES_MS);
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
   const lock = sessionScopedKey('cloakroom:', 'refresh-lock', session.id);
-  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the lock of the first refresh
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the first refresh has released it
   const stopped = send(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');

@@ -78,7 +78,7 @@ const fleet = useFleet({
 const observed = new Map<string, ObservedOutage>();
 
 beforeAll(async () => {
-  /** The outages by the refresh token of the grant. */
+  /** The outages, keyed by the refresh token of the grant. */
   const outages = new Map<string, Outage>();
   fleet.service.intercept = (req, res, refreshToken) => {
     const outage = outages.get(refreshToken ?? '');
@@ -126,7 +126,7 @@ function startClients({ cookie }: TestSession, clients: number): Load {
   });
 }
 
-/** Returns when the refreshes of a session failed, in ms. Read from the logs, as a busy process may send token requests late. */
+/** Returns the times of a session's failed refreshes, in ms, from the logs. A busy process may send token requests late. */
 function failuresOf({ session: { id } }: ObservedSession): number[] {
   return fleet.processes
     .flatMap((each) => each.logged())

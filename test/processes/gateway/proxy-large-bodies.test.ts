@@ -12,7 +12,7 @@ import { download, startLargeService, upload } from '../../support/fleet/large-b
 const GIB = 1024 * MIB;
 /** The maximum growth of a process for a body of any size. On a busy machine, Node 24 collects garbage late. */
 const GROWTH = 96 * MIB;
-/** The maximum part of a body that the socket buffers of the kernel hold. */
+/** The maximum part of a body that the kernel's socket buffers hold. */
 const SOCKET_BUFFERS = 64 * MIB;
 
 const service = useFixture(startLargeService);
@@ -36,7 +36,7 @@ beforeEach(() => {
   service.readAfter = Promise.resolve();
 });
 
-/** Returns the growth of the process at the end, or of its peak over the warm peak if that is larger. */
+/** Returns by how much the process has grown at the end or its peak has exceeded the warm peak, whichever is larger. */
 async function growthDuring(run: () => Promise<void>): Promise<number> {
   const before = await readStatus('VmRSS');
   const peak = await watchPeak();

@@ -125,7 +125,7 @@ async function openFiles(): Promise<number> {
   return (await readdir(`/proc/${fleet.at(0).pid}/fd`)).length;
 }
 
-/** Returns the number of API requests in flight, from the metrics. */
+/** Reads the number of API requests in flight from the metrics. */
 async function inFlight(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return Number(/^cloakroom_api_requests_in_flight (\d+)$/m.exec(text)?.[1]);
@@ -191,7 +191,7 @@ test('clients that send CONNECT after a request and disconnect leave no resource
   await expectNothingLeft(files);
 });
 
-// A buffered chunk takes more than 100 bytes, so a million of them do not fit into the heap.
+// A buffered chunk takes more than 100 bytes, so a million chunks do not fit into the heap.
 describe('in a process with a small heap', () => {
   let small: Cloakroom;
   beforeEach(async () => {
@@ -203,8 +203,8 @@ describe('in a process with a small heap', () => {
   });
 
   /**
-   * Sends the same bytes on many connections at once. Resolves with the status of a later request. The client never closes, so a
-   * server that waits for it keeps each connection.
+   * Sends the same bytes on many connections simultaneously. Resolves with the status of a later request. The client never closes
+   * its connections, so a server that waits for the client keeps them all open.
    */
   async function statusAfter(connections: number, bytes: string): Promise<number> {
     const sockets = Array.from({ length: connections }, () => open(small));

@@ -5,7 +5,7 @@ import { startFleet } from '../../support/fleet/fleet.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
-test('a process uses a new client secret at once after a reload, and no user is signed out before it', async () => {
+test('a process uses a new client secret immediately after a reload, and no user is signed out before the reload', async () => {
   await using folder = await createSecretFolder({ CLIENT_SECRET });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
   const unexpired = await fleet.createSession('ada');

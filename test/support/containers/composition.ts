@@ -4,11 +4,11 @@ import { freePort } from '../fleet/free-port.ts';
 import { submitSignIn } from '../test-app.ts';
 import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 
-/** Containers of a `docker compose` project with its own name and ports. Its disposal removes all of them. */
+/** The containers of a `docker compose` project that has its own name and ports. Disposal removes them all. */
 export interface Composition extends AsyncDisposable {
   /** The origin of the app. */
   readonly url: string;
-  /** Runs `docker compose` for this project with additional variables, and resolves with its output. */
+  /** Runs `docker compose` for this project with additional variables. Resolves with its output. */
   compose(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
   /** Returns the name of a container of a service. `at` counts from 1. */
   container(service: string, at?: number): string;
@@ -18,7 +18,7 @@ interface CompositionOptions {
   /** Compose files in addition to docker-compose.yml. */
   readonly files?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The URL of the service for the browser, without its port. */
+  /** The URL at which the browser reaches the service, without the port. */
   readonly serviceUrl?: string;
 }
 
@@ -54,7 +54,7 @@ export async function startComposition(options: CompositionOptions = {}): Promis
   };
 }
 
-/** Signs in through all pages, up to the list of workspaces. */
+/** Signs in through the pages and allows access. Resolves with the browser and the workspace list. */
 export async function signInAt(
   url: string,
   browser = new Browser(),

@@ -6,7 +6,7 @@ import { ROOT } from '../constants.ts';
 /** The image that `npm run test:containers` has built. */
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
 
-/** Prefix of every name that these tests create, so that leftovers can be found. */
+/** Prefix of every container and project name in these tests. It makes leftovers easy to find. */
 export const NAME_PREFIX = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
 
 interface Outcome {
@@ -18,7 +18,7 @@ interface Outcome {
 
 type Env = Readonly<Record<string, string>>;
 
-/** Runs `docker` in the project folder with `env` and without other variables of the app. Never rejects. */
+/** Runs `docker` in the project folder with `env` but none of the app's other variables. Never rejects. */
 export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
   const child = spawn('docker', args, {
@@ -38,7 +38,7 @@ export async function docker(args: readonly string[], env: Env = {}): Promise<st
   return stdout.trim();
 }
 
-/** Resolves with a part of `docker inspect`. */
+/** Resolves with part of the output of `docker inspect`. */
 export async function inspect<T>(name: string, format: string): Promise<T> {
   return JSON.parse(await docker(['inspect', '--format', `{{json ${format}}}`, name])) as T;
 }

@@ -5,7 +5,7 @@ import { runChecks } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** A valid configuration with an unreachable Redis and service. */
+/** A valid configuration in which Redis and the service are unreachable. */
 export const validEnv = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'http://localhost:1',
@@ -29,7 +29,7 @@ export function envOf(testApp: TestApp): Record<string, string> {
   };
 }
 
-/** Runs the doctor on a valid configuration with these changes. Returns a function that finds a finding by its id. */
+/** Runs the doctor on a valid configuration with these changes. Returns a function that looks up a finding by its id. */
 export async function runDoctor(
   changes: Readonly<Record<string, string | undefined>>,
   options?: Parameters<typeof runChecks>[1],

@@ -1,6 +1,6 @@
 /**
- * Replaces the resolver of a doctor that runs in its own process. Lookups of names under `hangs.example` never finish. Every other
- * name resolves to this machine. As in Node, two lookups run at a time and the others wait.
+ * Replaces the DNS resolver in a doctor process. Lookups of names under `hangs.example` never finish. All other names resolve to
+ * this machine. As in Node, only two lookups run at a time; the others wait.
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
@@ -16,7 +16,7 @@ const waiting = [];
 function lookUp(host, respond) {
   if (running === CONCURRENCY) return void waiting.push(() => lookUp(host, respond));
   running += 1;
-  if (host.endsWith('hangs.example')) return void setInterval(() => {}, 60_000); // keeps the process alive, as a real lookup does
+  if (host.endsWith('hangs.example')) return void setInterval(() => {}, 60_000); // keeps the process alive, like a real lookup
   setImmediate(() => {
     running -= 1;
     waiting.shift()?.();

@@ -6,14 +6,14 @@ import type { Look } from './watched-page.ts';
 /** Matches API_PATH and paths that begin with it. */
 export const STARTS_WITH_API_PATH = new RegExp(`^${API_PATH}`);
 
-/** Starts a test app and Chromium for all tests of a file, with helpers for the console. */
+/** Starts a test app and Chromium for all tests in a file, with helpers for the console. */
 export function startConsole() {
   const e2e = startE2e({}, { sharePage: true });
   return {
     e2e,
     /** Opens the console, or another page, as a signed-in user. */
     open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
-    /** Responds to API_PATH and to paths that begin with it, in place of the service. */
+    /** Responds in place of the service to API_PATH and to paths that begin with it. */
     respondWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
       e2e.respondTo(STARTS_WITH_API_PATH, (res) => res.writeHead(status, headers).end(body));
     },

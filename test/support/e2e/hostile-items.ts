@@ -1,6 +1,6 @@
 const TEN_THOUSAND = 10_000;
 
-/** Texts of a hostile service. Injected elements would have `data-hostile`; injected scripts would set `window.pwned`. */
+/** Texts from a hostile service. Injected elements would have `data-hostile`; injected scripts would set `window.pwned`. */
 const TEXTS: Readonly<Record<string, string>> = {
   'a script': '<script data-hostile>window.pwned = 1</script>',
   'a broken image': '<img data-hostile src=x onerror="window.pwned = 1">',
@@ -51,7 +51,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a path to another site': '/\\127.0.0.1:9/',
 };
 
-/** Other values of a hostile service, as JSON text, which can express values that JavaScript can’t. */
+/** Other values from a hostile service, as JSON text, which can express values that JavaScript can’t. */
 const OTHERS: Readonly<Record<string, string>> = {
   null: 'null',
   true: 'true',
@@ -103,13 +103,13 @@ function toItem(
   return `{${all.map(([field, value]) => `${JSON.stringify(field)}:${value}`).join(',')}}`;
 }
 
-/** Returns one item as JSON for each hostile value, in all fields except the `safeFields` ones. */
+/** Returns one JSON item for each hostile value. Every field except those in `safeFields` has that value. */
 export function hostileItems(safeFields: Readonly<Record<string, string>> = {}): string[] {
   const fields = FIELDS.filter((field) => !(field in safeFields));
   return HOSTILE_VALUES.map((json) => toItem(fields, json, safeFields));
 }
 
-/** Returns items as JSON with hostile field names, and items that are not objects. */
+/** Returns JSON items with hostile field names, and JSON values that are not objects. */
 export function malformedItems(): string[] {
   const names = Object.values(TEXTS);
   return [
@@ -123,7 +123,7 @@ export function malformedItems(): string[] {
   ];
 }
 
-/** Returns a page of a list as JSON. */
+/** Returns a list page as JSON. */
 export function toList(items: readonly string[]): string {
   return `{"value":[${items.join(',')}]}`;
 }

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Returns the effects of hostile data on a page with all its details opened, one per line: scripts that ran, text parsed as
- * markup, overlapping rows, a displaced header, content beyond the edge of the screen, and text that could reorder its
- * neighbours.
+ * Opens every `details` element on a page and returns the effects of hostile data: scripts that ran, text parsed as markup,
+ * overlapping rows, a displaced header, content beyond the edge of the screen, and text that could reorder its neighbours.
  */
 export async function layoutDefects(page: Page): Promise<string[]> {
   await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);

@@ -15,13 +15,13 @@ const htmlValidate = new HtmlValidate({
     'void-style': 'off',
     // A scrollable listing is a region that can receive keyboard focus.
     'prefer-native-element': ['error', { exclude: ['region'] }],
-    // The length counts escaped characters as up to six.
+    // An escaped character counts as up to six characters.
     'long-title': ['error', { maxlength: 150 }],
     'doctype-style': ['error', { style: 'lowercase' }],
   },
 });
 
-/** Returns every violation of the HTML standard in a page as the server sent it, one per line. */
+/** Returns all violations of the HTML standard in a page as the server sent it. */
 export async function htmlViolations(html: string): Promise<string[]> {
   const { results } = await htmlValidate.validateString(html);
   return results.flatMap(({ messages }) =>
@@ -29,7 +29,7 @@ export async function htmlViolations(html: string): Promise<string[]> {
   );
 }
 
-/** Returns the faults of a page in its current look: horizontal scroll, and every violation that axe finds. */
+/** Returns the faults of a page in its current look: horizontal scrolling and all violations that axe finds. */
 export async function pageViolations({ page, look }: WatchedPage): Promise<string[]> {
   if (await page.evaluate('window.axe === undefined')) {
     if (look.javaScriptEnabled === false) await page.evaluate(SHOW_NOSCRIPT);
@@ -46,8 +46,8 @@ export async function pageViolations({ page, look }: WatchedPage): Promise<strin
 }
 
 /**
- * Returns the faults of a page in two looks, and whether it fits the narrowest screens. The looks differ with and without
- * JavaScript, so that together they pair each value of width, colour scheme and JavaScript with each other.
+ * Returns the faults of a page in two looks and on the narrowest screens. The two looks depend on whether JavaScript is on, so
+ * that tests with and without it cover every pair of width, colour scheme and JavaScript.
  */
 export async function violationsInBothLooks(watched: WatchedPage): Promise<string[]> {
   const schemes = ['light', 'dark'] as const;
@@ -62,18 +62,18 @@ export async function violationsInBothLooks(watched: WatchedPage): Promise<strin
 }
 
 /**
- * Returns axe with timers that fire at once. It checks the page within one task, so the page can't change meanwhile. It also
- * works if the page has no scripts or a stopped clock.
+ * Returns the source of axe, with timers that fire immediately. axe then checks the page within one task, during which the page
+ * can't change. This also works without JavaScript on the page and with a stopped clock.
  */
 async function axeInOneTask(): Promise<string> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   return `((setTimeout) => { ${source} })((run) => run())`;
 }
 
-/** Without preload, because no page has media or depends on the orientation. */
+/** Runs axe without preloading, because no page has media or depends on the orientation. */
 const RUN_AXE = `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)`;
 
-/** Replaces `noscript` elements by their content, because axe treats them as hidden. */
+/** Replaces `noscript` elements with their content, because axe treats them as hidden. */
 const SHOW_NOSCRIPT = `document.querySelectorAll('noscript').forEach((each) => each.replaceWith(...each.childNodes))`;
 
 const NARROWEST = [
@@ -81,7 +81,7 @@ const NARROWEST = [
   { width: 360, fontSize: 32 }, // twice the font size (1.4.4)
 ];
 
-/** Returns where a page scrolls horizontally at these sizes. Resets the font size afterwards. */
+/** Returns a fault for each of these sizes at which the page scrolls horizontally. Resets the font size afterwards. */
 async function overflowOnNarrowScreens({ context, page }: WatchedPage): Promise<string[]> {
   const devtools = await context.newCDPSession(page);
   const setFontSize = async (standard: number) =>
@@ -93,7 +93,7 @@ async function overflowOnNarrowScreens({ context, page }: WatchedPage): Promise<
     const found = await horizontalOverflow(page);
     faults.push(...found.map((fault) => `at ${width} px with a font size of ${fontSize} px: ${fault}`));
   }
-  await setFontSize(16); // stays attached, because detaching would end an offline emulation
+  await setFontSize(16); // do not detach: that would end an offline emulation
   return faults;
 }
 

@@ -2,14 +2,14 @@ import type { Page } from 'playwright-core';
 import type { TestApp, Interceptor } from '../test-app.ts';
 import { hostileItems, HOSTILE_TEXTS, malformedItems, toList } from './hostile-items.ts';
 
-/** A page that users see, or a state of one. The tests of all pages use the table below, so add each new page there. */
+/** A page that users see, or one state of it. Tests of all pages use the table below, so add each new page there. */
 export interface View {
   readonly name: string;
   /** Its path and query. */
   readonly path: string;
   readonly status: number;
   readonly signedIn: boolean;
-  /** The variables of its test app. Views with the same variables share a test app. */
+  /** Variables for its test app. Views with the same variables share a test app. */
   readonly env?: Readonly<Record<string, string>>;
   /** Responds in place of the service while the view is shown. */
   readonly service?: Interceptor;
@@ -17,17 +17,17 @@ export interface View {
   readonly navigate?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
   /** Whether `navigate` stops the browser's clock. If so, other views can't share its profile. */
   readonly stopsClock?: boolean;
-  /** The expected status of the requests of its scripts if they are meant to fail. */
+  /** The expected status of requests from its scripts, if they are meant to fail. */
   readonly failingRequestStatus?: number;
 }
 
 const ONE_WORKSPACE = { id: 'w1', name: 'Only one' };
-/** The first workspace of the local service. */
+/** The path of the first workspace in the local service. */
 const WORKSPACE_PATH = '/workspaces/workspace5733149';
 
 const SIGNED_IN = { status: 200, signedIn: true };
 
-/** The views that must pass the tests of all pages. */
+/** The views that the tests of all pages cover. */
 export const VIEWS: readonly View[] = [
   { name: 'landing', path: '/', status: 200, signedIn: false },
   { name: 'page not found, signed out', path: '/nowhere', status: 404, signedIn: false },
@@ -136,7 +136,7 @@ export const HOSTILE_VIEWS: readonly View[] = [
   })),
 ];
 
-/** Sends this response to every API request. */
+/** Responds to every API request in the same way. */
 function respondsToApi(
   status: number,
   body = '{}',
@@ -149,12 +149,12 @@ function respondsToApi(
   };
 }
 
-/** Responds to every list request with this one page. */
+/** Responds to every list request with the same single page. */
 function respondsWithList(items: readonly unknown[]): Interceptor {
   return respondsToApi(200, JSON.stringify({ value: items }));
 }
 
-/** Responds with lists of hostile items, and with a hostile single workspace. */
+/** Responds with lists of hostile items, and with a single hostile workspace. */
 export function respondsWithHostileItems(...[req, res]: Parameters<Interceptor>): boolean {
   const isSingle = new URL(req.url ?? '', 'http://service').pathname.endsWith(WORKSPACE_PATH);
   const items = [...hostileItems({ id: '"w1"', name: '"Tame"' }), ...hostileItems(), ...malformedItems()];
@@ -174,7 +174,7 @@ async function deny(page: Page, testApp: TestApp): Promise<void> {
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
 }
 
-/** Allows access and stays on the forwarding page: a 204 for the next page keeps it on screen (RFC 9110 §15.3.5). */
+/** Allows access and stays on the forwarding page. A 204 for the next page keeps it on screen (RFC 9110 §15.3.5). */
 async function allowAndStay(page: Page, testApp: TestApp): Promise<void> {
   await page.route(`${testApp.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
   await openConsentPage(page, testApp);

@@ -1,8 +1,8 @@
 import type { ShownView } from './view-browser.ts';
 
 /**
- * Returns the violations of the promised content security in a view, one per line: in its headers, in its markup as the
- * server sent it, in the messages of the browser (except for an expected error status), and in requests to other origins.
+ * Returns the ways in which a view violates the content security that Cloakroom promises. Checks its headers, its markup as the
+ * server sent it, messages from the browser (except about an expected error status), and requests to other origins.
  */
 export async function securityViolations(shown: ShownView): Promise<string[]> {
   return [
@@ -45,7 +45,7 @@ function policyViolations(policy: string): string[] {
   ];
 }
 
-/** Finds inline code with the browser's own parser, in a document that is never shown. */
+/** Finds inline code. The browser's own parser parses the markup into a document that is never shown. */
 async function inlineMarkup({ blankPage, html }: ShownView): Promise<string[]> {
   return blankPage.evaluate<string[]>(`(${FIND_INLINE})(${JSON.stringify(html)})`);
 }

@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { sessionKey } from '../../../src/session/store.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** Returns controls for the session of a browser profile. */
+/** Returns functions that read and change the session of a browser profile. */
 export async function sessionControls(context: BrowserContext, testApp: TestApp) {
   const cookie = (await context.cookies(testApp.origin)).find(({ name }) => name === 'cloakroom');
   const id = testApp.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
@@ -12,7 +12,7 @@ export async function sessionControls(context: BrowserContext, testApp: TestApp)
     /** Sets the time until the session expires from inactivity, in ms. */
     setIdleMs: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
     getIdleMs: async () => testApp.redis.pttl(key),
-    /** Ends the session like an expiry, so that the browser keeps the cookie. */
+    /** Ends the session as if it had expired: the browser keeps the cookie. */
     end: async () => void (await testApp.redis.del(key)),
   };
 }
@@ -20,13 +20,13 @@ export async function sessionControls(context: BrowserContext, testApp: TestApp)
 /** Far enough ahead that even a slow machine stops the clock before this time. */
 const AHEAD_MS = 3_600_000;
 
-/** Stops the browser's clock. Call it before a page is opened, so that no timer fires until the test advances the clock. */
+/** Stops the browser's clock. If called before a page opens, no timer fires until the test advances the clock. */
 export async function stopClock({ clock }: BrowserContext): Promise<void> {
   await clock.install();
   await clock.pauseAt(Date.now() + AHEAD_MS);
 }
 
-/** Simulates a return to the tab, and waits for its session response. */
+/** Simulates a return to the tab, and waits for the session response. */
 export async function returnToTab(page: Page): Promise<void> {
   const response = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

@@ -13,7 +13,7 @@ import {
 } from './watched-page.ts';
 
 /**
- * Starts a test app and Chromium for all tests of a file. After each test, its pages are closed and its responses removed. With
+ * Starts a test app and Chromium for all tests in a file. After each test, closes its pages and removes its responses. With
  * `sharePage`, signed-in tests without `prepare` share one page.
  */
 export function startE2e(
@@ -43,7 +43,7 @@ export function startE2e(
     open: async (look?: Look) => closeAfterTest(await openPage(chromium, look)),
     /**
      * Opens the page at `path` as a user who has just signed in. The sign-in runs outside Chromium for speed. Resolves once the
-     * page has its first session response. `prepare` runs before the first request.
+     * page has received its first session response. `prepare` runs before the first request.
      */
     async openSignedIn(
       path = '/workspaces',
@@ -59,7 +59,7 @@ export function startE2e(
       if (look.javaScriptEnabled !== false) await waitForSessionStatus(page);
       return watched;
     },
-    /** Responds to requests whose target matches, in place of the service. */
+    /** Responds in place of the service to requests whose target matches. */
     respondTo(target: RegExp, respond: (res: ServerResponse, req: IncomingMessage) => void) {
       testApp.intercept = (req, res) => {
         if (!target.test(req.url ?? '')) return false;

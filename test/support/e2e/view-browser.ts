@@ -6,11 +6,11 @@ import type { View } from './pages.ts';
 import { signInCookies } from './start-e2e.ts';
 import { openSharedPage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
-/** A view that is shown in the browser. */
+/** A view shown in the browser. */
 export interface ShownView extends WatchedPage {
   readonly testApp: TestApp;
   readonly status: number;
-  /** The expected status of the requests of its scripts if they are meant to fail. */
+  /** The expected status of requests from its scripts, if they are meant to fail. */
   readonly failingRequestStatus?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The document as the server sent it. */
@@ -22,8 +22,8 @@ export interface ShownView extends WatchedPage {
 }
 
 /**
- * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. With `sharePage`, all views
- * share one page, so they must not leave any state in it.
+ * Starts Chromium for all tests in a file. Starts test apps with a signed-in user when views need them. With `sharePage`, all
+ * views share one page, so they must not leave any state in it.
  */
 export function useViewBrowser({ sharePage = false } = {}) {
   return useFixture(async () => openViewBrowser(sharePage));
@@ -92,7 +92,7 @@ async function signedInApp(env: Readonly<Record<string, string>>) {
   return { testApp, cookies: await signInCookies(testApp) };
 }
 
-/** Returns whether this is the document at the path of the view. The query may differ. */
+/** Returns whether this response is the document at the view's path. The query may differ. */
 function isShown(response: Response, address: string): boolean {
   const [shown, wanted] = [new URL(response.url()), new URL(address)];
   const isRedirect = response.status() >= 300 && response.status() < 400;
@@ -104,7 +104,7 @@ function isShown(response: Response, address: string): boolean {
   );
 }
 
-/** Returns whether a request leaves the origin. Only a navigation to the sign-in of the service may. */
+/** Returns whether a request leaves the origin without permission. Only a navigation to sign in at the service may leave it. */
 function isElsewhere(request: Request, testApp: TestApp): boolean {
   const { origin } = new URL(request.url());
   if (origin === testApp.origin) return false;

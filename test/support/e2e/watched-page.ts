@@ -14,16 +14,16 @@ export interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly look: Look;
-  /** Errors of the console and of scripts, including violations of the content security policy. */
+  /** Console and script errors, including violations of the content security policy. */
   readonly browserErrors: string[];
 }
 
-/** Reports violations to the test with the browser's own event (Content Security Policy Level 3, section 5.1). */
+/** Reports violations to the test through the browser's own event (Content Security Policy Level 3, section 5.1). */
 const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
-/** Marks the document once the page has notified other tabs, its last step after the first session response. */
+/** Marks the document once the page has notified other tabs, which is its last step after the first session response. */
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
@@ -37,7 +37,7 @@ const ACTION_TIMEOUT_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };
 
-/** Pairs each value of width, colour scheme and JavaScript with each value of the others (pairwise coverage). */
+/** Covers every pair of width, colour scheme and JavaScript values (pairwise coverage). */
 export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: true, width: 1280, colorScheme: 'light' },
   { javaScriptEnabled: true, width: 360, colorScheme: 'dark' },
@@ -45,7 +45,7 @@ export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: false, width: 360, colorScheme: 'light' },
 ];
 
-/** Opens an empty page in its own profile. Pages that it opens later are watched as well. */
+/** Opens an empty page in its own profile. Also watches the pages that it opens. */
 export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
   const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
   const viewport = { width, height: HEIGHTS[width] };
@@ -56,7 +56,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
     if (message.type() === 'error' || message.type() === 'warning') browserErrors.push(message.text());
   });
   context.on('weberror', (error) => browserErrors.push(error.error().message));
-  // The console might miss a violation, so the page also reports them. That needs JavaScript.
+  // The console might miss a violation, so the page also reports violations itself. That needs JavaScript.
   await context.exposeBinding('reportViolation', (_source, violation: string) =>
     browserErrors.push(violation),
   );
@@ -72,9 +72,9 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
 }
 
 /**
- * Opens one page for each look and reuses it, because a new profile, process and cache for each test take three times as long.
- * Each test gets the page signed out, without other tabs, storage, permissions, routes and errors. A stopped clock, listeners
- * and exposed functions remain, so a test that uses them needs its own profile.
+ * Opens one page for each look and reuses it, because a new profile, process and cache for each test would take three times as
+ * long. Each test gets the page signed out, with no other tabs, storage, permissions, routes or errors. A stopped clock,
+ * listeners and exposed functions remain, so a test that uses them needs its own profile.
  */
 export function openSharedPage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
   const opened = new Map<string, Promise<WatchedPage>>();
@@ -109,7 +109,7 @@ export async function waitForSessionStatus(page: Page): Promise<void> {
   await page.locator('html[data-session-known]').waitFor();
 }
 
-/** Changes the look of an open page without a reload. */
+/** Changes the look of an open page without reloading it. */
 export async function changeLook(
   { page }: WatchedPage,
   { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,

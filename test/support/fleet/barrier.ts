@@ -12,7 +12,7 @@ export function createBarrier() {
     hold() {
       closed ??= createDeferred();
     },
-    /** Releases everything that is held, and opens the barrier. */
+    /** Opens the barrier and releases everything that it holds. */
     release() {
       closed?.resolve();
       closed = null;
@@ -29,7 +29,7 @@ export function createBarrier() {
   };
 }
 
-/** Holds the finished response of the service at the barrier. `onSend` is called when it is sent. */
+/** Holds the finished response from the service at the barrier. Calls `onSend` when the response is released. */
 export function holdResponse(
   res: ServerResponse,
   barrier: Barrier,

@@ -16,7 +16,7 @@ const { scripts } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { scripts: { s
 /** The Node options in `npm start`. */
 const START_OPTIONS = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
-/** A line of Cloakroom's log. */
+/** A line in Cloakroom's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 
 /** Cloakroom as operators run it, in its own process. */
@@ -42,7 +42,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
-    /** Returns the lines so far that are not JSON. */
+    /** Returns the output lines so far that are not JSON. */
     nonJsonLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     /** Sends SIGHUP. Resolves with the log line about the reload. */
     async reloadSecrets() {
@@ -51,9 +51,9 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
       await eventually(async () => reloadLines().length > before);
       return reloadLines()[before] as LogLine;
     },
-    /** Sets the difference between its clock and that of the machine. */
+    /** Sets the difference between its clock and the machine's clock. */
     setClockSkew: async (skewMs: number) => setSkew(0, skewMs),
-    /** Moves its `performance.now()` forward. Its timers are unchanged. */
+    /** Moves its `performance.now()` forward without affecting its timers. */
     advanceMonotonicClock: async (ms: number) => setSkew(1, (skippedMs += ms)),
     /** Sends SIGKILL. Resolves once the process has ended. */
     async kill() {
@@ -72,7 +72,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
 /** On a busy machine, Cloakroom may need several attempts to find the cluster nodes that respond. */
 const READY_WITHIN_MS = 20_000;
 
-/** Resolves once a process is ready. It listens before it has connected to Redis. */
+/** Resolves once a process is ready. It starts to listen before it has connected to Redis. */
 export async function untilReady({ url }: Cloakroom): Promise<void> {
   const isReady = async () => (await send(url, '', { path: '/readyz' })).status === 200;
   await eventually(isReady, READY_WITHIN_MS);

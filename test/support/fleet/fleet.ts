@@ -18,7 +18,7 @@ import { startService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** A session stored in Redis as a sign-in would have stored it. */
+/** A session in Redis, stored as a sign-in would store it. */
 export interface TestSession {
   /** The id in the cookie. */
   readonly id: string;
@@ -33,15 +33,15 @@ export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 interface FleetOptions {
   /** The default is 1. */
   readonly processes?: number;
-  /** Cloakroom's own variables. */
+  /** Variables for Cloakroom. */
   readonly env?: Env;
-  /** `LOCAL_SERVICE_*` */
+  /** `LOCAL_SERVICE_*` variables. */
   readonly service?: Env;
   /** The URL of a Redis that the test provides. By default, the fleet starts one. */
   readonly redisUrl?: string;
 }
 
-/** Starts a fleet before the tests of a file, or of a `describe`, and stops it after them. */
+/** Starts a fleet before the tests in a file or a `describe`, and stops it after them. */
 export function useFleet(options: FleetOptions | (() => FleetOptions) = {}): Fleet {
   return useFixture(async () => startFleet(typeof options === 'function' ? options() : options));
 }
@@ -102,19 +102,19 @@ export async function startFleet(options: FleetOptions = {}) {
     service,
     /** The running processes. A test may stop some and add others. */
     processes,
-    /** Returns the process with this index, modulo their number. */
+    /** Returns the process at this index, modulo the number of processes. */
     at(count: number): Cloakroom {
       const cloakroom = processes[count % processes.length];
       if (cloakroom === undefined) throw new Error('no process is running');
       return cloakroom;
     },
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     redisUrl,
     /** The test's own connection to Cloakroom's Redis. */
     redis,
-    /** Cloakroom's sessions, through that connection. */
+    /** A session store that uses this connection. */
     store,
-    /** The process id of Redis; 0 if the test provides its own. */
+    /** The process id of Redis; 0 if the test provides its own Redis. */
     redisPid: privateRedis?.pid ?? 0,
     /** Resolves with the grant that Redis holds for a session; null if the session has ended. */
     storedGrant,
@@ -127,7 +127,7 @@ export async function startFleet(options: FleetOptions = {}) {
     /** Returns the token requests that used the initial refresh token of a session. */
     refreshesOf: ({ grant }: TestSession) =>
       service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
-    /** Starts another process. `env` extends the variables of the fleet. */
+    /** Starts another process. `env` extends the fleet's variables. */
     add,
     /** Starts another process in place of one that has ended. */
     async replace(old: Cloakroom, env?: Env): Promise<Cloakroom> {
@@ -135,7 +135,7 @@ export async function startFleet(options: FleetOptions = {}) {
       processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
       return fresh;
     },
-    /** Stores a session for this user. Its grant is fresh except for the given changes. */
+    /** Stores a session for this user, with a fresh grant plus the given changes. */
     async createSession(user = 'demo', changed: Partial<Grant> = {}): Promise<TestSession> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };

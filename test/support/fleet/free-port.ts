@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** The kernel assigns ports from 32768 (ip(7)), so no other process receives one of these, even while it is closed. */
+/** The kernel assigns ports from 32768 up (ip(7)), so it never gives a lower port to another process, even a closed one. */
 const LOWEST = 12_000;
 const PORTS = 20_000;
 
 let last = Math.floor(Math.random() * PORTS);
 
 /**
- * Resolves with an unused port of the loopback interface, and reserves it until this process ends. Other tests on this machine
+ * Resolves with an unused port on the loopback interface, and reserves it until this process ends. Other tests on this machine
  * don't use it, even while it is closed.
  */
 export async function freePort(): Promise<number> {

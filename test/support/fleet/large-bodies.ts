@@ -28,8 +28,8 @@ async function sendBytes(socket: Socket, bytes: number, progress: Progress): Pro
 }
 
 /**
- * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Reads no body until `readAfter`
- * resolves.
+ * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Does not read
+ * the body until `readAfter` resolves.
  */
 async function receive(socket: Socket, readAfter?: Promise<void>): Promise<string> {
   const { promise, resolve, reject } = createDeferred<string>();
@@ -66,12 +66,12 @@ async function receive(socket: Socket, readAfter?: Promise<void>): Promise<strin
   return promise;
 }
 
-/** Starts a service for large bodies on a free port. `GET …?{bytes}` downloads one; any other method uploads one. */
+/** Starts a service for large bodies on a free port. `GET …?{bytes}` downloads a body; any other method uploads one. */
 export async function startLargeService() {
   const service = {
     /** The progress of the last download. */
     progress: { sent: 0 },
-    /** The service reads the bodies of uploads once this has resolved. */
+    /** The service starts to read upload bodies once this has resolved. */
     readAfter: Promise.resolve(),
   };
   const serve = async (socket: Socket) => {

@@ -26,7 +26,7 @@ export async function startBalancedFleet(
     ...fleet,
     /** The URL of HAProxy, which browsers use. */
     url,
-    /** Returns the log of HAProxy so far. */
+    /** Returns HAProxy's log so far. */
     haproxyLog: () => haproxy.printed(),
     async [Symbol.asyncDispose]() {
       await haproxy[Symbol.asyncDispose]();

@@ -55,7 +55,7 @@ export function startPollingUser(
   return {
     /** The requests that have received a response so far. */
     exchanges,
-    /** Resolves with the first response to a request that starts after this call, optionally with this status. */
+    /** Resolves with the first response, optionally with this status, to a request that starts after this call. */
     next: async (request: UserRequest, status?: number) => {
       const from = performance.now();
       return new Promise<FleetResponse>((resolve) => {
@@ -75,7 +75,7 @@ export function startPollingUser(
   };
 }
 
-/** A fault of Cloakroom's Redis. */
+/** A fault in Cloakroom's Redis. */
 export interface RedisFault {
   readonly begin: () => void | Promise<void>;
   readonly end: () => void | Promise<void>;
@@ -96,10 +96,10 @@ export interface ObservedFault {
   readonly recoveredInMs: Readonly<Record<UserRequest | 'expired' | 'readyz', number>>;
 }
 
-/** The minimum duration of a fault, during which every request gets a response from every process. */
+/** The minimum duration of a fault. The fault also lasts until every process has responded to every request. */
 const MIN_FAULT_MS = 500;
 
-/** Injects a fault into a fleet under load. If the fleet does not recover, only the timeout of the test ends the wait. */
+/** Injects a fault into a fleet under load. If the fleet does not recover, only the test timeout ends the wait. */
 export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Promise<ObservedFault> {
   const sessions = {
     unexpired: await fleet.createSession('unexpired'),

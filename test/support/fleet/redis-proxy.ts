@@ -7,14 +7,14 @@ import type { Barrier } from './barrier.ts';
 /** A TCP proxy in front of Redis that can delay and hold commands and replies. */
 export type RedisProxy = Awaited<ReturnType<typeof startRedisProxy>>;
 
-/** Starts a proxy in front of a port of the loopback interface. */
+/** Starts a proxy in front of a port on the loopback interface. */
 export async function startRedisProxy(port: number) {
   const proxy = {
     /** The delay of replies, in ms. */
     delayMs: 0,
-    /** Delays only replies to commands that contain this text. The empty text matches all commands. */
+    /** Delays only replies to commands that contain this text. An empty string matches all commands. */
     delayRepliesTo: '',
-    /** Holds the first command that matches and all later commands until `unfreeze`. */
+    /** Holds the first matching command and all later commands until `unfreeze` is called. */
     freezeAt: null as RegExp | null,
     /** Holds the reply to a matching command at the barrier, and all later replies on that connection. */
     holdReplies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
@@ -57,7 +57,7 @@ export async function startRedisProxy(port: number) {
       frozen?.resolve();
       frozen = null;
     },
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     url: `redis://127.0.0.1:${server.port}`,
     [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });

@@ -5,7 +5,7 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { controlRedis } from '../redis/redis-node.ts';
 import { freePort } from './free-port.ts';
 
-/** A Redis on a TCP port with data that survives a crash, and faults to inject. */
+/** A Redis on a TCP port. Its data survives a crash, and tests can inject faults. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts a Redis that writes each change to disk before it replies. */
@@ -25,14 +25,14 @@ export async function startRedisServer() {
   return {
     ...control,
     port,
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     url: `redis://127.0.0.1:${port}`,
     /** Restarts Redis on the same port. */
     async restart(how: 'with its data' | 'empty') {
       if (how === 'empty') await rm(join(folder, 'appendonlydir'), { recursive: true });
       running = await startPrivateRedis(settings);
     },
-    /** Makes it the replica of a master that does not exist, so that it refuses writes. */
+    /** Makes it a replica of a nonexistent master, so that it refuses writes. */
     makeReadOnly: async () => void (await control.sendCommand('REPLICAOF', '127.0.0.1', '1')),
     makeWritable: async () => void (await control.sendCommand('REPLICAOF', 'NO', 'ONE')),
     /** Makes it refuse commands that need memory. */

@@ -6,7 +6,7 @@ import { ME_PATH } from './service.ts';
 export interface FleetResponse {
   /** 0 if the connection failed. */
   readonly status: number;
-  /** The `code` of a problem from Cloakroom. */
+  /** The `code` of a Cloakroom problem. */
   readonly code?: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -31,7 +31,7 @@ export async function closeConnections(): Promise<void> {
   await closing.close();
 }
 
-/** Sends a request with a session's cookie to one process. Never rejects, and never retries. */
+/** Sends a request with this cookie to one process. Never rejects or retries. */
 export async function send(
   url: string,
   cookie: string,
@@ -73,7 +73,7 @@ export function tally(responses: readonly FleetResponse[]): Record<string, numbe
 /** Requests that run in the background of a test. */
 export type Load = ReturnType<typeof startLoad>;
 
-/** Starts clients that each send one request after another. `sendOne` receives the number of the request. */
+/** Starts clients, each of which sends one request after another. `sendOne` receives the number of the request. */
 export function startLoad(clients: number, sendOne: (count: number) => Promise<FleetResponse>) {
   const responses: FleetResponse[] = [];
   const listeners = new Set<(response: FleetResponse) => void>();

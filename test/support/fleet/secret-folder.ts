@@ -9,7 +9,7 @@ type SecretName = 'CLIENT_SECRET' | 'REDIS_URL' | 'SESSION_KEYS';
 export async function createSecretFolder(secrets: Readonly<Partial<Record<SecretName, string>>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   const pathOf = (name: string) => join(folder, name);
-  /** Replaces a file by renaming a new one, as the docs tell operators to do. */
+  /** Replaces a file by renaming a new file over it, as the docs tell operators to. */
   const write = async (name: SecretName, value: string) => {
     await writeFile(pathOf(`${name}.new`), `${value}\n`);
     await rename(pathOf(`${name}.new`), pathOf(name));
@@ -17,7 +17,7 @@ export async function createSecretFolder(secrets: Readonly<Partial<Record<Secret
   const names = Object.keys(secrets) as SecretName[];
   for (const name of names) await write(name, secrets[name] ?? '');
   return {
-    /** `NAME_FILE` for each initial secret. The plain variable is empty. */
+    /** Sets `NAME_FILE` for each initial secret, and leaves the plain variable empty. */
     env: Object.fromEntries(
       names.flatMap((name) => [
         [name, ''],

@@ -19,7 +19,7 @@ import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
-/** An endpoint that responds with the user of the access token as `{"user":"…"}`. The local service does not have it. */
+/** An endpoint that the local service lacks. It responds with the user of the access token: `{"user":"…"}`. */
 export const ME_PATH = '/api/public/v1/me';
 
 /** A refresh that reached the token endpoint. */
@@ -37,8 +37,8 @@ type Intercept = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Starts the local service behind a server that counts requests and may respond in its place. It has its own Redis, so that
- * faults in Cloakroom's Redis don't affect it. `env` holds `LOCAL_SERVICE_*` variables.
+ * Starts the local service behind a server that counts requests and may respond in its place. The service has its own Redis,
+ * so faults in Cloakroom's Redis don't affect it. `env` holds `LOCAL_SERVICE_*` variables.
  */
 export async function startService(env: Readonly<Record<string, string>> = {}) {
   const privateRedis = await startPrivateRedis();
@@ -110,7 +110,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
       };
       return barrier;
     },
-    /** Issues the tokens of a sign-in as this user. */
+    /** Issues tokens as if this user had signed in. */
     async issue(user: string): Promise<Grant> {
       const id = await grants.create({ clientId: config.clientId, userId: user, scopes: config.scopes });
       await grants.keep(id);
@@ -123,14 +123,14 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
         scopes: [...config.scopes],
       };
     },
-    /** Refuses this access token and all others of its grant from now on. */
+    /** From now on, refuses this access token and all others of the same grant. */
     revokeAccess: async (token: string) => accessTokens.revoke(token),
-    /** Responds to the refresh token of this grant with `invalid_grant` from now on. */
+    /** From now on, responds to the refresh token of this grant with `invalid_grant`. */
     async revokeGrant(accessToken: string) {
       const id = await accessTokens.grantOf(accessToken);
       if (id !== undefined) await grants.revoke(id);
     },
-    /** Accepts only this client secret from now on. */
+    /** From now on, accepts only this client secret. */
     changeClientSecret(clientSecret: string) {
       local = createLocalService({ ...config, clientSecret }, redis, createLog('silent'));
     },
@@ -147,7 +147,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Records the refresh token in a form and puts the form back. A refresh is small enough to arrive in one chunk. */
+/** Records the refresh token in a form body and returns the body to the stream. A refresh fits into one chunk. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

@@ -20,7 +20,7 @@ export const BYTE = latin1(0x00, 0xff);
 /** A character that Node's parser accepts in a header value. */
 export const HEADER_BYTE = fc.oneof(latin1(0x20, 0x7e), latin1(0x80, 0xff), fc.constant('\t'));
 
-/** A character that Node's parser accepts in a request target, which has no `#`. */
+/** A character that Node's parser accepts in a request target, except `#`, which begins a fragment. */
 export const TARGET_BYTE = fc.oneof(
   fc.constantFrom(...'%./?&=;:@\\|"<>[]{}^`~+,'.split('')),
   latin1(0x21, 0x7e).filter((character) => character !== '#'),
@@ -30,7 +30,7 @@ export const TARGET_BYTE = fc.oneof(
 export const BASE64URL: readonly string[] =
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
 
-/** Any character, but most often one that parsers treat specially. */
+/** Any character, but usually one that parsers treat specially. */
 const CHARACTER = fc.oneof(
   fc.constantFrom(...'\0\t\n\r "#%&+,/:;=?\\éİ\u2028\ufeff'.split(''), '😀'),
   fc.constantFrom(...'AZaz09-_.~'.split('')),
@@ -58,7 +58,7 @@ const EDITS: readonly Edit[] = [
 
 /** Generates `valid` with one change, and unrelated texts made of `unit`. Never generates `valid` itself. */
 export function altered(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
-  // Parsers fail at the ends most often.
+  // Parsers fail most often at the start or end of a text.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));
   const edited = fc
     .tuple(fc.constantFrom(...EDITS), place, unit)
@@ -84,7 +84,7 @@ function percentEncode(character: string): string {
 
 /** Returns the credentials in an `Authorization` header with this scheme; undefined for any other header. */
 export function credentialsIn(header: string, scheme: string): string | undefined {
-  const trimmed = header.replaceAll(/^[ \t]+|[ \t]+$/g, ''); // as Node does; trim() would also remove other whitespace
+  const trimmed = header.replaceAll(/^[ \t]+|[ \t]+$/g, ''); // as in Node; trim() would also remove other whitespace
   const [word = '', credentials = '', ...more] = trimmed.split(/ +/);
   const isOfScheme = word.toLowerCase() === scheme.toLowerCase() && more.length === 0;
   return isOfScheme && /^[\w.~+/-]+=*$/.test(credentials) ? credentials : undefined; // token68 (RFC 9110 §11.2)

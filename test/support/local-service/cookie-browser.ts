@@ -27,8 +27,8 @@ export function authorizationUrl(overrides: Readonly<Record<string, string | und
 export type CookieBrowser = ReturnType<typeof openBrowser>;
 
 /**
- * Opens a browser with an empty cookie jar that follows no redirects. Unlike `../browser.ts`, it can send requests that no page
- * offers, such as a step without its form token or a form for another authorization request.
+ * Opens a browser with an empty cookie jar. It does not follow redirects. Unlike `../browser.ts`, it can send requests that no
+ * page offers, such as a step without its form token or a form for another authorization request.
  */
 export function openBrowser(server: Server) {
   const jar = new CookieJar();
@@ -40,14 +40,14 @@ export function openBrowser(server: Server) {
     for (const cookie of res.get('set-cookie') ?? []) await jar.setCookie(cookie, origin + url);
     return res;
   };
-  /** Posts fields, or a form body as it is. */
+  /** Posts fields or a raw form body. */
   const post = async (url: string, fields: Fields | string) =>
     send(request(server).post(url).type('form').send(fields), url);
   return {
     jar,
     post,
     get: async (url: string) => send(request(server).get(url), url),
-    /** Posts the form of a page with its hidden fields, like the button `step`. */
+    /** Posts the form on a page with its hidden fields, as the button `step` would. */
     submit: async (url: string, page: Response, step: string, fields: Fields = {}) =>
       post(url, { form_token: formTokenOf(page), step, ...fields }),
   };

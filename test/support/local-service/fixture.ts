@@ -26,7 +26,7 @@ export type ServiceFixture = Awaited<ReturnType<typeof startServiceFixture>>;
 /** A server with helpers to send requests to it. */
 export type LocalService = Awaited<ReturnType<ServiceFixture['start']>>;
 
-/** Starts Redis and a local service for the tests of a file. `fixture.start` starts more services with the same Redis. */
+/** Starts Redis and a local service for the tests in a file. `fixture.start` starts more services with the same Redis. */
 export function useLocalService(overrides: Partial<LocalServiceConfig> = {}) {
   const fixture = useFixture(startServiceFixture);
   return { fixture, service: useFixture(async () => fixture.start(overrides)) };
@@ -44,17 +44,17 @@ export async function startServiceFixture() {
 
   return {
     redis,
-    /** The time in ms. A test moves it forward. */
+    /** The time in ms. Tests move it forward. */
     clock,
     logged,
-    /** Starts a service on its own port, like another process. */
+    /** Starts a service on its own port. It stands in for another process. */
     async start(overrides: Partial<LocalServiceConfig> = {}) {
       const config = { ...loadLocalServiceConfig({}), ...overrides };
       const app = createLocalService(config, redis, log, () => clock.time);
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');
       servers.push(server);
-      // The disposal of the fixture closes the server. A second close would reject.
+      // The fixture closes the server on disposal. A second close would reject.
       return Object.assign(server, requestsTo(server), { [Symbol.asyncDispose]: async () => {} });
     },
     async [Symbol.asyncDispose]() {

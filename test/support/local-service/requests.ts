@@ -19,7 +19,7 @@ export const FORM = 'application/x-www-form-urlencoded';
 /** The fields of a form. Fields set to undefined are omitted. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** A successful response of the token endpoint. */
+/** A successful response from the token endpoint. */
 export interface TokenResponse {
   readonly access_token: string;
   readonly expires_in: number;
@@ -75,7 +75,7 @@ function present(fields: Fields): Record<string, string> {
 }
 
 /**
- * Sends the request line, headers and body as they are. Each character of the head is a byte (Latin-1). Rejects unless a
+ * Sends the request line, headers and body unchanged. Each character of the head is a byte (Latin-1). Rejects unless a
  * complete response arrives in time.
  */
 export async function requestRaw(
@@ -89,7 +89,7 @@ export async function requestRaw(
   return parseResponse(await exchangeBytes(portOf(server), bytes));
 }
 
-/** Posts a body with this content type as it is. */
+/** Posts a raw body with this content type. */
 export function postRaw(
   server: Server,
   path: string,

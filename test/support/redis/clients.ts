@@ -4,7 +4,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 
-/** Creates a client that connects in the background, as in Cloakroom. */
+/** Creates a client that connects in the background, like Cloakroom's own. */
 export function createClient(url: string): RedisClient & AsyncDisposable {
   const client = createRedis(parseRedisUrl(url), createLog('silent'));
   return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });

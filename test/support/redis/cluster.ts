@@ -20,7 +20,7 @@ const SETTINGS = [
   'shutdown-timeout 0', // otherwise a master waits 10 s for a replica that has ended
 ];
 
-/** After this time without a reply, nodes consider another node failed. The default of Redis suits a busy machine. */
+/** After this time without a reply, nodes consider another node failed. Redis's default suits a busy machine. */
 const NODE_TIMEOUT_MS = { usual: 15_000, forOutages: 1_500 };
 
 /** Starts three masters with one replica each. Resolves once all nodes agree on their roles and a failover would succeed. */
@@ -53,7 +53,7 @@ export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usua
   const shards: readonly [Shard, Shard, Shard] = [first, second, third];
 
   return {
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     url: `redis+cluster://:${encodeURIComponent(PASSWORD)}@${addresses.join(',')}`,
     shards,
     async [Symbol.asyncDispose]() {

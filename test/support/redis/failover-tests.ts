@@ -9,9 +9,9 @@ import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '
 import { startStopwatch } from '../stopwatch.ts';
 import { submitSignIn } from '../test-app.ts';
 
-/** Two processes with a service whose access tokens expire soon and whose refresh tokens work once. */
+/** Two processes with a service whose access tokens expire soon and whose refresh tokens work only once. */
 export interface TwoProcesses extends Fleet {
-  /** The second process, where browsers sign in. */
+  /** The origin of the second process, where browsers sign in. */
   readonly origin: string;
 }
 
@@ -35,17 +35,17 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
     await fleet.add({ PORT: String(port) });
     return { ...fleet, origin };
   } catch (error) {
-    await fleet[Symbol.asyncDispose](); // the Cloakroom processes would outlive the test process
+    await fleet[Symbol.asyncDispose](); // otherwise, the Cloakroom processes would outlive the test process
     throw error;
   }
 }
 
-/** Enough for each master of a cluster to hold some of them. */
+/** Enough for each master in a cluster to hold some of them. */
 const SESSIONS = 30;
 
 /** Tests that all uses of Redis in Cloakroom work with the Redis of this fleet. */
 export function testUserJourney(fleet: TwoProcesses): void {
-  test('a user can sign in, read several pages and sign out for good', async () => {
+  test('a user can sign in, read several pages and sign out permanently', async () => {
     const { origin, processes } = fleet;
     const browser = new Browser();
     const consent = await submitSignIn(browser, await browser.open(`${origin}/auth/login`));
@@ -64,7 +64,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(tally(after)).toEqual({ '401 session_expired': processes.length });
   });
 
-  test('every process can read all sessions, each session is refreshed once, and sign-out ends it for both processes', async () => {
+  test('every process can read all sessions, each session is refreshed once, and sign-out ends a session for both processes', async () => {
     const { processes, service } = fleet;
     const sessions = await Promise.all(
       Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
@@ -83,11 +83,11 @@ export function testUserJourney(fleet: TwoProcesses): void {
 }
 
 const CLIENTS = 4;
-/** Limits the load, because responses during an outage arrive at once. */
+/** Limits the load, because responses arrive immediately during an outage. */
 const PAUSE_MS = 25;
 const RECOVERED_WITHIN_MS = 12_000;
 
-/** Starts sending requests of all sessions in turn to every process. */
+/** Starts sending requests to every process, with each session in turn. */
 export function startRequests(
   { processes }: TwoProcesses,
   sessions: readonly TestSession[],
@@ -101,7 +101,7 @@ export function startRequests(
   return { ...load, [Symbol.asyncDispose]: async () => void (await load.stop()) };
 }
 
-/** Creates sessions of many users. The access token of every other one has expired. */
+/** Creates sessions for many users. Every other session has an expired access token. */
 export async function createSessions(fleet: TwoProcesses, count: number): Promise<TestSession[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, at) =>
@@ -139,7 +139,7 @@ export async function observeFailover(
 }
 
 export function testFailover(observed: () => ObservedFailover): void {
-  test('requests fail only with 503, only for a while, and each within 2 s', () => {
+  test('requests fail only with 503 and within 2 s, and every request gets its response within 10 s', () => {
     const { responses } = observed();
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
@@ -166,7 +166,7 @@ async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]
   for (const { id, cookie } of sessions) {
     await eventually(async () => {
       const responses = await Promise.all(fleet.processes.map(async ({ url }) => send(url, cookie)));
-      const found = await fleet.store.peek(id).catch(() => undefined); // the connection of the test may be down
+      const found = await fleet.store.peek(id).catch(() => undefined); // the test's own connection may be down
       if (found === null) sessionsLost += 1;
       return found === null || (found !== undefined && responses.every(({ status }) => status === 200));
     }, RECOVERED_WITHIN_MS);

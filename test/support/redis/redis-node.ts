@@ -6,7 +6,7 @@ import {
 } from '../../../src/redis/private-redis.ts';
 import { freePort } from '../fleet/free-port.ts';
 
-/** The password of each node and of the connections between them. It must be encoded in a URL. */
+/** The password of each node and of the connections between them. In a URL, it must be percent-encoded. */
 export const PASSWORD = 'pass:word/@1';
 
 /** A Redis process that belongs to a group of nodes. */
@@ -23,7 +23,7 @@ export async function startRedisNode(settings: readonly string[], mode: PrivateR
   };
 }
 
-/** Creates controls for a Redis process. `running` returns the current process, which a restart may have replaced. */
+/** Returns functions that control a Redis process. `running` returns the current process, which a restart may have replaced. */
 export function controlRedis(running: () => PrivateRedis, password?: string) {
   const signal = (name: NodeJS.Signals) => {
     try {
@@ -43,7 +43,7 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
         retryStrategy: null,
         enableReadyCheck: false,
       });
-      client.on('error', () => {}); // the command rejects
+      client.on('error', () => {}); // the command rejects instead
       try {
         return await client.call(command, ...args);
       } finally {

@@ -4,11 +4,11 @@ import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 const NAME = 'the-master';
 
 /**
- * The time after which each Sentinel considers a master down, long enough for a busy machine. The third Sentinel is slower,
- * because none might get two votes if all three were candidates at once.
+ * The time after which each Sentinel considers a master down, long enough for a busy machine. The third Sentinel is slower:
+ * if all three became candidates at the same time, none might get two votes.
  */
 const DOWN_AFTER_MS = [1_000, 1_000, 1_500];
-/** A Sentinel may fail over again after twice this time. */
+/** A Sentinel may start another failover after twice this time. */
 const FAILOVER_TIMEOUT_MS = 1_000;
 
 /** Sentinel intervals in ms, shorter than the defaults of 1 to 10 s. */
@@ -51,7 +51,7 @@ export async function startSentinels() {
 
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
-    /** For `REDIS_URL`. */
+    /** The value for `REDIS_URL`. */
     url: `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}`,
     nodes,
     sentinels,

@@ -8,7 +8,7 @@ import type { Certificate } from '../certificate.ts';
 import { startChildProgram } from '../child-program.mjs';
 import { isUp, type ReverseProxy, type ReverseProxyOptions } from './reverse-proxy.ts';
 
-/** The configuration file for operators. */
+/** The configuration that operators use. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
 /** Starts Caddy in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */

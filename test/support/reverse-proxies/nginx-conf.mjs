@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The configuration file for operators. */
+/** The configuration that operators use. */
 const CONFIG = new URL('../../../deploy/nginx.conf', import.meta.url);
 
 /**
- * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it. As on Debian, logs and
- * compression are on. Returns the command that runs it.
+ * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it. As on Debian, logging
+ * and compression are on. Returns the command that starts nginx.
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} options
  * @param {readonly string[]} hosts `127.0.0.1:port` of each process

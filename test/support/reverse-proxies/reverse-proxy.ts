@@ -9,7 +9,7 @@ import { watchConnection, type RawConnection } from '../raw-client.ts';
 export interface ReverseProxyOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** The value of `PUBLIC_URL`, https on a loopback host. */
+  /** The value of `PUBLIC_URL`: https on a loopback host. */
   readonly origin: string;
   readonly certificate: Certificate;
 }
@@ -24,7 +24,7 @@ export interface ReverseProxy extends AsyncDisposable {
   changeCertificate(certificate: Certificate): Promise<void>;
 }
 
-/** Reserves ports of the loopback interface, and creates a certificate. */
+/** Reserves ports on the loopback interface and creates a certificate. */
 export async function createReverseProxyOptions(): Promise<ReverseProxyOptions> {
   const [httpsPort, httpPort] = [await freePort(), await freePort()];
   return {

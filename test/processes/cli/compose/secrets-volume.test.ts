@@ -89,7 +89,7 @@ test('an app with its own CLIENT_ID does not get the client secret of the demo',
   expect(await folder.names()).toEqual([]);
 });
 
-test('every problem is reported at once, without the value of a secret', async () => {
+test('all problems are reported together, without the value of any secret', async () => {
   await using folder = await createFolder();
   const app = { CLIENT_ID: 'an-app', CLIENT_SECRET: 'a', CLIENT_SECRET_FILE: '/nowhere' };
   const { code, output } = await folder.update({ ...app, SESSION_KEYS: 'too-short' });
@@ -102,7 +102,7 @@ test('every problem is reported at once, without the value of a secret', async (
   expect(await folder.names()).toEqual([]);
 });
 
-test('a secret is replaced atomically, so that a reader finds either the old or the new one', async () => {
+test('a secret is replaced atomically, so that a reader finds either the old or the new value', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = await stat(folder.path('session-keys'));
@@ -154,7 +154,7 @@ test('with the ACL file, Redis loads all the data that it saved', async () => {
   expect(await app.mget('a', 'b')).toEqual(['1', '2']);
 });
 
-/** Connects to a private Redis with the credentials in a URL. Its disposal closes the connection. */
+/** Connects to a private Redis with the credentials in a URL. Disposal closes the connection. */
 function connect(redis: PrivateRedis, login: string): Redis & Disposable {
   const { username, password } = new URL(login);
   const path = redis.url.replace('redis+unix://', '');

@@ -10,7 +10,7 @@ const NO_RESPONSE = 'can’t be resolved: no DNS server responds';
 const testApp = useTestApp();
 const redis = useFixture(async () => startRedisNode([]));
 
-/** Runs the doctor with the resolver of hanging-dns.mjs. Returns a function that finds a finding by its id. */
+/** Runs the doctor with the resolver of hanging-dns.mjs. Returns a function that looks up a finding by its id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
   await using program = await startProgram(process.execPath, args, {

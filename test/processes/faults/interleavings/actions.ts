@@ -98,7 +98,7 @@ export async function expireTokens(run: Run, ms: number): Promise<void> {
   const markAllDue = () => {
     for (const session of run.model.sessions) markRefreshDue(run.model, session);
   };
-  markAllDue(); // the clock of one process moves first, and it may refresh at once
+  markAllDue(); // one clock moves before the other, and its process may refresh immediately
   await advanceClocks(run, ms);
   markAllDue();
 }
@@ -151,8 +151,8 @@ export async function stopProcess(run: Run, index: number): Promise<void> {
 }
 
 /**
- * Uses a session at the other process until it no longer waits for the stopped lock holder. Resolves with whether that process
- * has sent a token request.
+ * Uses a session at the other process until that process no longer waits for the stopped lock holder. Resolves with whether that
+ * process has sent a token request.
  */
 export async function takeOver(run: Run, session: SessionModel, index: number): Promise<boolean> {
   const cloakroom = processAt(run, index);
@@ -171,7 +171,7 @@ export function continueProcess({ fleet, model }: Run): void {
   if (cloakroom !== undefined) process.kill(cloakroom.pid, 'SIGCONT');
 }
 
-/** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests at once instead of waiting 5 s. */
+/** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests, which saves waiting 5 s. */
 export async function crashProcess(run: Run, index: number): Promise<void> {
   const { fleet, model, ledger } = run;
   const cloakroom = processAt(run, index);

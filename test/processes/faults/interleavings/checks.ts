@@ -6,7 +6,7 @@ import { continueProcess, expireTokens, advanceClocks, release, sendRequest } fr
 import { lockKey, type Run } from './run.ts';
 import { LIFETIME_MS, type BarrierName, type SessionModel } from './model.ts';
 
-/** Allows for the longest lock of a killed process and a refresh after it. */
+/** Long enough for the lock of a killed process to expire and for a refresh to follow. */
 const SETTLES_WITHIN_MS = 15_000;
 /** After a failed refresh, Cloakroom waits a second before the next one. */
 const RETRY_MS = 250;
@@ -15,7 +15,7 @@ const RETRY_MS = 250;
 export async function checkRun({ fleet, model, ledger, violations, history }: Run): Promise<void> {
   const { redis } = fleet;
   for (const session of model.sessions) {
-    const hadEnded = session.state === 'ended'; // it may end while Redis is read
+    const hadEnded = session.state === 'ended'; // it may end during the read from Redis
     const value = await redis.get(sessionKey('cloakroom:', session.stored.id));
     const hasRecord = value !== null && value !== 'ended';
     if (hasRecord) await ledger.checkStored(session);

@@ -12,13 +12,13 @@ import {
   type SessionModel,
 } from './model.ts';
 
-/** Shortly before a token expires, when it is refreshed in the background, and at its expiry. */
+/** Steps to shortly before a token expires, when it is refreshed in the background, and to its expiry. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
 /** Keeps a run below the maximum session age of 12 h. */
 const MAX_AHEAD_MS = 10 * 3_600_000;
 const MAX_SESSIONS = 3;
 const MAX_COMMANDS = 30;
-/** The wait for a request whose progress can't be observed, because another process refreshes. */
+/** How long to wait for a request whose progress can't be observed because another process is refreshing. */
 const UNOBSERVED_WAIT_MS = 20;
 /** A request usually reaches its barrier within this time. */
 const ARRIVES_WITHIN_MS = 300;
@@ -27,7 +27,7 @@ const SESSION = fc.nat(MAX_SESSIONS - 1);
 const PROCESS = fc.nat(1);
 const BARRIER = fc.constantFrom(...BARRIERS);
 
-/** Creates a command that checks the whole run after it has executed. A failure prints its name. */
+/** Creates a command that checks the entire run after it has executed. A failure prints its name. */
 function command(name: string, check: (model: Model) => boolean, execute: (run: Run) => Promise<void>) {
   return {
     check,
@@ -105,8 +105,8 @@ function commandAtBarrier(
 }
 
 /**
- * Stops a process that holds the lock: before it has read the reply of Redis that confirms the lock, with its token request at
- * the service, or with the response in flight. The other process takes over.
+ * Stops the process that holds the lock, so that the other process takes over. It is stopped before it reads the reply from Redis
+ * that confirms the lock, while its token request is at the service, or while the response is in flight.
  */
 export const stopAt = (held: HeldRequest) =>
   commandAtBarrier(

@@ -2,12 +2,12 @@ import type { FleetResponse, RequestOptions } from '../../../support/fleet/reque
 import { ME_PATH } from '../../../support/fleet/service.ts';
 import type { TestSession } from '../../../support/fleet/fleet.ts';
 
-/** Lifetime of the service's access tokens. */
+/** The lifetime of the service's access tokens. */
 export const LIFETIME_MS = 900_000;
 
 /** Points at which a request to the service can be held: before the service handles it, or once its response is ready. */
 export const BARRIERS = ['token request', 'token response', 'api request', 'api response'] as const;
-/** `lock reply`: the reply of Redis that confirms the lock, before the token request. */
+/** `lock reply`: the reply from Redis that confirms the lock, before the token request. */
 export type BarrierName = (typeof BARRIERS)[number] | 'lock reply';
 
 /** The state of one session in the model. */
@@ -68,7 +68,7 @@ export function markEnded(model: Model, session: SessionModel): void {
   session.endedAt = Math.min(session.endedAt, model.tick());
 }
 
-/** Requests that use a session. A page that fails reports the reason as JSON. */
+/** Requests that use a session. An error page gives its reason as JSON. */
 export const REQUESTS = {
   api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
@@ -84,7 +84,7 @@ export interface SentRequest {
   readonly revocationsBefore: number;
   /** Whether its process was killed. */
   readonly wasKilled: () => boolean;
-  /** Whether its process was stopped meanwhile, so that a reply from Redis may have timed out. */
+  /** Whether its process was stopped meanwhile. If so, a reply from Redis may have timed out. */
   readonly wasStopped: () => boolean;
   /** Whether the token endpoint failed for its session during the request or just before. */
   readonly sawFailure: () => boolean;
@@ -108,8 +108,8 @@ export function checkResponse(model: Model, request: SentRequest, response: Flee
       markEnded(model, session);
       return null;
     case 'refused by the service':
-      // The gateway passes on the second 401 to one request. It needs a token revoked during the request, or a grant revoked
-      // during its refresh.
+      // The gateway passes on a second 401 for the same request. That happens only if the token is revoked during the request, or
+      // the grant during its refresh.
       return allow(
         session.revocations > request.revocationsBefore || session.isRevoked,
         'though its token was not revoked since it started',

@@ -101,7 +101,7 @@ function interceptService({ fleet, model, barriers, ledger }: Run): void {
   };
 }
 
-/** Returns a `traceparent` that identifies a process. A token request has the trace of the request that needs it. */
+/** Returns a `traceparent` that identifies a process. A token request carries the trace of the request that needs it. */
 export function traceOf({ pid }: Cloakroom): string {
   return `00-${pid.toString(16).padStart(32, '0')}-${'1'.repeat(16)}-01`;
 }

@@ -71,7 +71,7 @@ export function createTokenLedger(options: {
 
   return {
     latest,
-    /** Whether any token request waits for its response. */
+    /** Whether any token request is waiting for its response. */
     isBusy: () => presentations.some(({ outcome }) => outcome === 'pending'),
     /** When the token endpoint last failed for a session, by performance.now(). */
     failedAt: (session: SessionModel) => failures.get(session) ?? -Infinity,
@@ -97,7 +97,7 @@ export function createTokenLedger(options: {
       return presentation;
     },
 
-    /** Reports an unnecessary token request: the result of an earlier one is still stored. */
+    /** Reports a token request that is unnecessary because the result of an earlier one is still stored. */
     async checkNeed({ session, at }: Presentation): Promise<void> {
       const isMet = presentations.some(
         (before) =>
