@@ -5,18 +5,21 @@ import { GATEWAY_PROBLEMS } from '../errors.ts';
 import { PUBLIC_FOLDER } from '../http/static-assets.ts';
 import type { Render } from '../http/templates.ts';
 
-/** Path of the first request that the console suggests, a list that every service has (docs/local-service.md, 4.4). */
+/** Path of the request that the console suggests first: a list that every service has (docs/local-service.md, 4.4). */
 const EXAMPLE_PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Creates the router of the developer console, its guide and `/openapi.json`. They are the same for every user, because the
- * browser itself sends the API requests, through the gateway.
+ * Creates the router for the developer console, its guide and `/openapi.json`. They are the same for every user, because the
+ * browser itself sends the API requests through the gateway.
  */
 export function createConsoleRouter(deps: {
-  /** Lets only signed-in clients through. */
+  /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /** When the session of a request ends (ISO 8601). Scripts compare it, to notice that another session has replaced theirs. */
+  /**
+   * Returns when the request's session ends (ISO 8601). Scripts compare this time to detect that another session has replaced
+   * theirs.
+   */
   readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
@@ -52,7 +55,7 @@ export function createConsoleRouter(deps: {
   return router;
 }
 
-/** Reads the code that the guide shows from the files that browsers load and tests run. */
+/** Reads the code shown in the guide, from the files that browsers load and tests run. */
 function readGuideCode() {
   const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC_FOLDER), 'utf8').trimEnd();
   return {
@@ -63,7 +66,7 @@ function readGuideCode() {
   };
 }
 
-/** Reads the gateway's problems with the advice of the console, from the script that browsers load. */
+/** Returns the gateway's problems with the console's advice, read from the script that browsers load. */
 async function loadProblems() {
   const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC_FOLDER).href);
   const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);

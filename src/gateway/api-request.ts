@@ -6,17 +6,17 @@ export interface ApiRequest extends LoggedRequest {
   readonly times: Timing;
   /** Null until the session cookie has been read. */
   slot: RequestSlot | null;
-  /** Null until the request has a slot, and where it has no body. */
+  /** Null until the request has a slot, and for requests without a body. */
   body: RequestBody | null;
-  /** The upstream request in flight, or the last one. */
+  /** The current or most recent upstream request. */
   upstream: { abort(): void } | null;
-  /** Status of the service's response. */
+  /** Status of the response from the service. */
   upstreamStatus: number | undefined;
-  /** The error of a request that got no response from the service, or only a part of one. */
+  /** The error, if the request got no response or only a partial response from the service. */
   failure: unknown;
 }
 
-/** Extends a logged request in place, so that its request context is the API request. */
+/** Extends a logged request in place, so that the API request is also its request context. */
 export function createApiRequest(request: LoggedRequest): ApiRequest {
   return Object.assign(request, {
     times: new Timing(request.startedAt),
@@ -29,8 +29,8 @@ export function createApiRequest(request: LoggedRequest): ApiRequest {
 }
 
 /**
- * Releases everything that a request holds, once its response has closed. If the client disconnected first, aborts the upstream
- * request and drops the rest of an upload. A token refresh in progress continues.
+ * Releases everything that a request holds. Called when its response closes. If the client disconnected early, this aborts the
+ * upstream request and drops the rest of an upload. A token refresh in progress continues.
  */
 export function endApiRequest(request: ApiRequest): void {
   const { res, slot, body, upstream } = request;
@@ -40,40 +40,40 @@ export function endApiRequest(request: ApiRequest): void {
   slot?.release();
 }
 
-/** The client has closed its connection, or has stopped sending its body. No response would reach it. */
+/** The client has closed its connection or stopped sending its body, so a response can't reach it. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
 
-/** Measures how long the parts of a request take, in ms. A part that was not reached took no time. */
+/** Measures how long each stage of a request takes, in ms. Stages that were not reached stay at 0. */
 export class Timing {
   session = 0;
   token = 0;
   service = 0;
-  /** Whether the request has waited for a new token, and got it. */
+  /** Whether the request has waited for a new token and received it. */
   refreshed = false;
-  /** Whether the request was sent a second time, with that token. */
+  /** Whether the request was sent a second time with the new token. */
   replayed = false;
   #partBeganAt: number;
 
-  /** `startedAt` is by performance.now(). */
+  /** `startedAt` is a time from performance.now(). */
   constructor(startedAt: number) {
     this.#partBeganAt = startedAt;
   }
 
-  /** Adds the time since the last measurement, or since the start, to a part. */
+  /** Adds the time since the last measurement, or since the start, to a stage. */
   add(part: 'session' | 'token' | 'service'): void {
     const now = performance.now();
     this[part] += now - this.#partBeganAt;
     this.#partBeganAt = now;
   }
 
-  /** Leaves out the time since the last measurement. */
+  /** Discards the time since the last measurement. */
   skip(): void {
     this.#partBeganAt = performance.now();
   }
 
-  /** Returns the value of `Server-Timing` (W3C). */
+  /** Returns the `Server-Timing` header value (W3C). */
   toHeader(): string {
     const refreshed = this.refreshed ? ';desc=refreshed' : '';
     const replayed = this.replayed ? ';desc=replayed' : '';
@@ -82,7 +82,7 @@ export class Timing {
   }
 }
 
-/** Texts of 0 to 100 ms, in tenths. Formatting a fraction costs as much as the rest of the header. */
+/** The numbers 0 to 100 in steps of 0.1, as text. Formatting a fraction costs as much as the rest of the header. */
 const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
 
 function tenths(ms: number): string {

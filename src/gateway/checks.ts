@@ -6,7 +6,10 @@ import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { bodyTooLarge } from './request-body.ts';
 
-/** Checks all of a request's head that needs no session, in the order that docs/api.md promises. Throws the problem. */
+/**
+ * Checks everything in the request head that doesn't need the session, in the order documented in docs/api.md. Throws the
+ * problem.
+ */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const framingProblem = checkFraming(req);
   if (framingProblem !== null) throw framingProblem;

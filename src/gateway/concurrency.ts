@@ -3,20 +3,20 @@ import { createDeferred } from '../promises.ts';
 import { quotaOf } from '../upstream/quota.ts';
 import { RequestAbortedError } from './api-request.ts';
 
-/** One request in flight. */
+/** The slot of a request in flight. */
 export type RequestSlot = ReturnType<ReturnType<typeof createConcurrencyLimits>['acquire']>;
 
 interface SessionLoad {
   inFlight: number;
-  /** Requests that may use a connection to the service. */
+  /** Number of requests that may use a connection to the service. */
   connected: number;
-  /** One function for each request that waits for a connection. It lets that request use one. */
+  /** One callback per waiting request. Calling it lets the request take a connection. */
   readonly waiting: Set<() => void>;
 }
 
 /**
- * Limits the requests in flight, so that neither one session nor a slow service stops the requests of other sessions. The
- * gateway refuses a session's requests past its quota of requests. Those past its quota of connections wait.
+ * Limits requests in flight, so that neither a busy session nor a slow service blocks other sessions. A session's requests
+ * above its request quota are refused. Requests above its connection quota wait.
  */
 export function createConcurrencyLimits(limits: {
   readonly requests: number;
@@ -24,7 +24,7 @@ export function createConcurrencyLimits(limits: {
   readonly connections: number;
 }) {
   const sessions = new Map<string, SessionLoad>();
-  /** Sessions with requests that wait, in the order in which they began to wait. */
+  /** Sessions with waiting requests, in the order in which they started waiting. */
   const waitingSessions = new Set<SessionLoad>();
   let inFlight = 0;
   let connected = 0;
@@ -56,7 +56,7 @@ export function createConcurrencyLimits(limits: {
     return { promise, cancel };
   };
 
-  /** Starts waiting requests, of any session, after a connection has become free. */
+  /** Starts waiting requests from any session after a connection has become available. */
   const startWaiting = () => {
     for (const session of waitingSessions) {
       for (const start of session.waiting) {
@@ -76,12 +76,12 @@ export function createConcurrencyLimits(limits: {
     };
     return {
       /**
-       * Returns null if the request may use a connection at once. Otherwise returns a promise that resolves once the session
-       * may use another connection. It rejects with `service_timeout` after `timeoutMs`, and with RequestAbortedError when the
-       * slot is released. Throws RequestAbortedError for a slot that was released before.
+       * Returns null if the request may use a connection immediately. Otherwise returns a promise that resolves once the
+       * session may use another connection. The promise rejects with `service_timeout` after `timeoutMs`, or with
+       * RequestAbortedError when the slot is released. Throws RequestAbortedError if the slot has already been released.
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
-        if (state === 'released') throw new RequestAbortedError(); // no second release() would free the connection
+        if (state === 'released') throw new RequestAbortedError(); // a connection taken now would never be released
         if (mayConnect(session)) {
           connect();
           return null;
@@ -90,10 +90,10 @@ export function createConcurrencyLimits(limits: {
         cancelWait = cancel;
         return promise;
       },
-      /** Stops counting the request. Does nothing the second time. */
+      /** Stops counting the request. Further calls do nothing. */
       release(): void {
         if (state === 'released') return;
-        cancelWait?.(new RequestAbortedError()); // costs a stack trace, so only for a request that waits
+        cancelWait?.(new RequestAbortedError()); // only if waiting, because creating an error captures a stack trace
         session.inFlight -= 1;
         inFlight -= 1;
         if (session.inFlight === 0) sessions.delete(sessionId);
@@ -108,7 +108,7 @@ export function createConcurrencyLimits(limits: {
   };
 
   return {
-    /** Counts a request of a session. Throws `too_busy` where the process or the session is at its limit. */
+    /** Counts a request for a session. Throws `too_busy` if the process or the session has reached its limit. */
     acquire(sessionId: string) {
       const session = sessions.get(sessionId) ?? { inFlight: 0, connected: 0, waiting: new Set() };
       if (inFlight >= limits.requests)

@@ -4,7 +4,7 @@ import { createCounter, createGauge } from '../observability/prometheus.ts';
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
-/** Codes of the gateway's problems. `other` takes any code that no API request should get. */
+/** Problem codes that the gateway sends. `other` covers codes that API requests should never get. */
 export const PROBLEM_CODES = [
   ...(Object.keys(GATEWAY_PROBLEMS) as (keyof typeof GATEWAY_PROBLEMS)[]),
   'other',
@@ -18,10 +18,10 @@ export function createGatewayMetrics(registry: Registry) {
   });
   const known: ReadonlySet<string> = new Set(PROBLEM_CODES);
   return {
-    /** Counts a problem that the gateway responded with. */
+    /** Counts a problem response from the gateway. */
     countProblem: (code: string) =>
       count({ code: known.has(code) ? (code as (typeof PROBLEM_CODES)[number]) : 'other' }),
-    /** Adds the requests in flight of one gateway to the gauge. */
+    /** Adds one gateway's requests in flight to the gauge. */
     watchInFlight: createGauge(registry, {
       name: 'cloakroom_api_requests_in_flight',
       help: 'API requests with a session in flight.',

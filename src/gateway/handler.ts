@@ -27,7 +27,7 @@ export interface GatewayDeps {
   readonly tokens: TokenProvider;
   readonly log: Logger;
   readonly accessLog: AccessLog;
-  /** Null where metrics are off. */
+  /** Null if metrics are off. */
   readonly metrics: {
     readonly gateway: GatewayMetrics;
     readonly service: { readonly gateway: RecordServiceResponse };
@@ -35,9 +35,9 @@ export interface GatewayDeps {
 }
 
 /**
- * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
- * cookie. It is a plain request listener, which http.Server and `app.use('/api', …)` both accept. `refusesRequest` returns
- * whether a request arrived after a drain had started.
+ * Creates the gateway (docs/api.md). It forwards `/api/*` to the service, replacing the session cookie with the session's
+ * access token. It is a plain request listener, so both http.Server and `app.use('/api', …)` accept it. `refusesRequest`
+ * returns whether to refuse a request because of a drain.
  */
 export function createGateway(
   deps: GatewayDeps,
@@ -67,7 +67,7 @@ export function createGateway(
     else void serve(request, signedCookie);
   };
 
-  /** Serves a request in the order that docs/api.md promises. */
+  /** Serves a request, with the checks in the order documented in docs/api.md. */
   const serve = async (request: ApiRequest, signedCookie: VerifiedCookie | null): Promise<void> => {
     const { req, res, times } = request;
     try {
@@ -75,23 +75,23 @@ export function createGateway(
       if (signedCookie === null) throw new AppError('sign_in_required');
       const { id } = signedCookie;
       const slot = (request.slot = limits.acquire(id));
-      // Read the body from here on. Node keeps each unread chunk as an object.
+      // Start reading the body now, because Node keeps each unread chunk as an object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
       let session: Session | null;
       try {
         session = await store.read(id, request);
       } finally {
-        // Every request takes this path, and .finally() would create three more promises.
+        // Not .finally(), which would create three more promises for every request.
         times.add('session');
       }
       if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (request.body !== null) {
-        // Otherwise a slow client would hold a connection to the service, and requests of other sessions would wait.
+        // Wait first, or a slow client would occupy a connection to the service while requests from other sessions wait.
         await request.body.startReceived();
         times.skip();
       }
-      // An unexpired token takes no promise and no measurement.
+      // An unexpired token is available synchronously, so it needs no promise and no measurement.
       let accessToken = tokens.unexpiredToken(session, request);
       if (accessToken === null) {
         accessToken = await tokens.accessToken(session, request).finally(() => times.add('token'));
@@ -108,7 +108,7 @@ export function createGateway(
     request.failure = error;
     const { res, requestId } = request;
     if (error instanceof RequestAbortedError) {
-      abortResponse(res); // only the access log records it
+      abortResponse(res); // recorded only in the access log
       return;
     }
     const problem = toAppError(error);
@@ -137,15 +137,15 @@ export function createGateway(
   return handle;
 }
 
-/** Express removes the mount path from `url`, and keeps the whole target here. */
+/** Returns the complete target. Express removes the mount path from `url`, but keeps it in `originalUrl`. */
 function originalTarget(req: IncomingMessage): string {
   const { originalUrl } = req as { originalUrl?: unknown };
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
 /**
- * Returns the status that the service's metrics count for a request. It is undefined where the service failed, and `aborted`
- * where the client disconnected, stopped sending, or sent too much.
+ * Returns the status of an upstream request for the metrics: undefined if the service failed, and `aborted` if the client
+ * disconnected, stopped sending, or sent too much.
  */
 function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'aborted' | undefined {
   if (upstreamStatus !== undefined) return upstreamStatus;

@@ -1,12 +1,12 @@
 import type { RequestContext } from '../http/request-context.ts';
 
-/** Names and values in turn, as Node and undici keep them. */
+/** Alternating names and values, the format that Node and undici use. */
 export type RawHeaders = readonly string[];
 
-/** The name of this gateway in `Via` (RFC 9110 §7.6.3). */
+/** The gateway's entry in `Via` (RFC 9110 §7.6.3). */
 const VIA = '1.1 cloakroom';
 
-/** Headers for one connection only (RFC 9110 §7.6.1), besides those that `Connection` lists. */
+/** Headers that apply to a single connection (RFC 9110 §7.6.1), in addition to those listed in `Connection`. */
 const HOP_BY_HOP = `
   close connection http2-settings keep-alive te trailer transfer-encoding upgrade
   proxy-authenticate proxy-authentication-info proxy-authorization proxy-connection
@@ -16,10 +16,10 @@ const NEVER_FORWARDED = new Set([
   ...words(HOP_BY_HOP),
   ...words('authorization cookie cookie2'),
   'expect', // the server responds to it
-  'host', // undici sends the service's
-  ...words('via x-request-id'), // ours replace them
-  ...words('traceparent tracestate'), // forwarded where they are well formed
-  // Client address and TLS data, which only a trusted reverse proxy may set:
+  'host', // undici sends the service's host
+  ...words('via x-request-id'), // replaced by the gateway's own
+  ...words('traceparent tracestate'), // forwarded separately if they are valid
+  // Client address and TLS details, which only a trusted reverse proxy may set:
   ...words(`
     cf-connecting-ip cf-connecting-ipv6 cf-ipcountry cf-pseudo-ipv4 cf-visitor client-cert client-cert-chain client-ip
     fastly-client-ip fastly-ssl fly-client-ip forwarded forwarded-for forwarded-for-ip front-end-https incap-client-ip
@@ -28,37 +28,37 @@ const NEVER_FORWARDED = new Set([
     x-envoy-internal x-forward-for x-nf-client-connection-ip x-originating-ip x-proxyuser-ip x-real-ip x-remote-addr x-remote-ip x-remote-user
     x-scheme x-true-client-ip x-url-scheme x-vercel-forwarded-for
   `),
-  // Headers that send the request to another host or path:
+  // Headers that can redirect the request to another host or path:
   ...words('x-envoy-original-path x-host x-http-host-override x-rewrite-url'),
 ]);
-/** Further headers that are never forwarded. A CGI program would read `Proxy` as `HTTP_PROXY` (httpoxy). */
+/** Other headers that are never forwarded. A CGI program would treat `Proxy` as `HTTP_PROXY` (httpoxy). */
 const NEVER_FORWARDED_PATTERN = /^(?:proxy(?:-|$)|x-forwarded|x-original-|(?:x-)?ssl-client-|x-amzn-mtls-)/;
 
-/** Headers of the service that no client gets. docs/decisions/0007 has the reason for each. */
+/** Headers from the service that are never sent to clients. docs/decisions/0007 gives the reason for each. */
 const NEVER_RETURNED = new Set([
   ...words(HOP_BY_HOP),
   ...words('set-cookie set-cookie2'),
-  ...words('cache-control vary via x-content-type-options x-request-id'), // ours replace them
-  // Headers that a browser applies to our whole origin:
+  ...words('cache-control vary via x-content-type-options x-request-id'), // replaced by the gateway's own
+  // Headers that a browser applies to the entire origin:
   ...words(`
     accept-ch alt-svc clear-site-data expect-ct nel public-key-pins public-key-pins-report-only report-to
     sec-session-registration secure-session-registration service-worker-allowed set-login strict-transport-security
   `),
-  // Headers that a reverse proxy in front of us obeys:
+  // Headers that a reverse proxy in front of Cloakroom would obey:
   ...words(`
     cdn-cache-control edge-control surrogate-control x-accel-expires x-accel-redirect
     x-envoy-immediate-health-check-fail x-lighttpd-send-file x-litespeed-cache-control x-litespeed-location
     x-reproxy-url x-sendfile x-sendfile2
   `),
 ]);
-/** Further headers that no client gets. No other site may read our responses, whatever the service allows. */
+/** Other headers that are never sent to clients. Other sites must not read responses, even if the service allows it. */
 const NEVER_RETURNED_PATTERN = /^access-control-|-cdn-cache-control$/;
 
 const isForwarded = createNameRule(
   (plain, name) =>
     !NEVER_FORWARDED.has(plain) &&
     !NEVER_FORWARDED_PATTERN.test(plain) &&
-    // Some servers take `Content_Length` for the length.
+    // Some servers accept `Content_Length` as the length.
     (!plain.startsWith('content-') || plain === name.toLowerCase()),
 );
 const isReturned = createNameRule(
@@ -66,8 +66,8 @@ const isReturned = createNameRule(
 );
 
 /**
- * Returns the headers of an upstream request. They are the client's, except those that are never forwarded and those that
- * `Connection` names. The token, our request id, `Via` and the trace follow.
+ * Returns the headers for an upstream request: the client's headers, without those that are never forwarded or that
+ * `Connection` lists, followed by the token, the request id, `Via` and the trace.
  */
 export function toUpstreamHeaders(
   raw: RawHeaders,
@@ -88,20 +88,20 @@ export function toUpstreamHeaders(
   return kept;
 }
 
-/** What the gateway adds to the headers of a response. */
+/** Values for the headers that the gateway adds to a response. */
 export interface OwnHeaders {
   readonly requestId: string;
   readonly serverTiming: string;
-  /** Whether the response sets a cookie. Then no cache may store it. */
+  /** Whether the response sets a cookie. If so, caches must not store it. */
   readonly setsCookie: boolean;
-  /** Headers of every response, name and value in turn. */
+  /** Headers for every response, as alternating names and values. */
   readonly always: RawHeaders;
 }
 
 /**
- * Returns the headers of a response to the client: the service's, except cookies, hop-by-hop headers and those that act on more
- * than the response. No shared cache may store it (docs/decisions/0007). A response that is opened as a page runs nothing,
- * since that page would have our origin.
+ * Returns the headers for a response to the client: the service's, except for cookies, hop-by-hop headers, and headers whose
+ * effect goes beyond the response. Shared caches must not store it (docs/decisions/0007). A response opened as a page can't run
+ * scripts, because that page would have Cloakroom's origin.
  */
 export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   const named = namedByConnection(raw);
@@ -130,7 +130,7 @@ export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   return kept;
 }
 
-/** Whether a response has a transfer coding besides `chunked` (RFC 9112 §6.1). The gateway can't remove it. */
+/** Whether a response has a transfer coding other than `chunked` (RFC 9112 §6.1), which the gateway can't decode. */
 export function hasUnsupportedCoding(raw: RawHeaders): boolean {
   return raw.some(
     (name, index) =>
@@ -145,7 +145,7 @@ export function withoutContentLength(raw: RawHeaders): RawHeaders {
   return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));
 }
 
-/** Returns the plain names that `Connection` lists (RFC 9110 §7.6.1), or null where it lists none. */
+/** Returns the plain names listed in `Connection` (RFC 9110 §7.6.1), or null if there are none. */
 function namedByConnection(raw: RawHeaders): ReadonlySet<string> | null {
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -163,7 +163,8 @@ function isName(name: string, lowerCase: string): boolean {
 }
 
 /**
- * Returns a name with `_`, `.` and other marks as `-`, because some servers read them that way. So no spelling evades a rule.
+ * Lower-cases a name and replaces `_`, `.` and other punctuation with `-`, because some servers do the same. Otherwise a header
+ * could evade a rule by its spelling.
  */
 function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');
@@ -177,8 +178,8 @@ const MAX_CACHED_RESULTS = 500;
 const MAX_CACHED_LENGTH = 200;
 
 /**
- * Caches the results for short texts, because most requests repeat the same few. A full cache is emptied. A request makes some
- * 35 look-ups, for which a plain Map takes less CPU time than an LRU cache.
+ * Caches results for short texts, because most requests use the same few. A full cache is cleared. Each request makes about 35
+ * lookups, and a plain Map takes less CPU time for them than an LRU cache.
  */
 function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>();
@@ -197,22 +198,22 @@ function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }
 
-/** Directives that let a shared cache store a response, or override one that forbids it (RFC 9111 §5.2.2). */
+/** Directives that let a shared cache store a response, or that override a directive against it (RFC 9111 §5.2.2). */
 const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understand']);
 /**
- * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two neighbours match the same
- * characters, so that it reads any field in linear time.
+ * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two adjacent parts can match the same
+ * characters, so matching takes linear time.
  */
 const ELEMENT =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
-/** The `Cache-Control` of a response that comes without it and without `Expires`. */
+/** The `Cache-Control` for a response that has neither `Cache-Control` nor `Expires`. */
 const DEFAULT_CACHE_CONTROL = 'private, no-cache';
-/** The `Cache-Control` in place of a list that caches may read in two ways, one of which may be `no-store`. */
+/** Replaces a malformed `Cache-Control`, which caches may interpret differently, some of them as `no-store`. */
 const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
 /**
- * Returns the `Cache-Control` of a response to one user. The service may rely on `Authorization` to keep it out of shared
- * caches (RFC 9111 §3.5). This gateway turns `Authorization` into a cookie, so it says `private` itself.
+ * Returns the `Cache-Control` for a response to one user. The service may rely on `Authorization` to keep the response out of
+ * shared caches (RFC 9111 §3.5). The client sends a cookie instead, so the gateway adds `private`.
  *
  * @param fields the values of the service's `Cache-Control` fields, in order
  * @param hasExpires whether the service sent `Expires`
@@ -225,7 +226,7 @@ export function toPrivateCacheControl(fields: readonly string[], hasExpires: boo
 
 /**
  * Removes the directives that let a shared cache store a response, and adds `private`. Results are cached, because parsing a
- * list takes 4 % of a request's CPU time.
+ * list takes 4 % of the CPU time for a request.
  */
 const withPrivate = memoize((list) => {
   const kept: string[] = [];
@@ -246,7 +247,7 @@ const withPrivate = memoize((list) => {
 });
 
 /**
- * Returns the `Vary` of a response that depends on the session cookie (RFC 9110 §12.5.5).
+ * Returns the `Vary` header for a response that depends on the session cookie (RFC 9110 §12.5.5).
  *
  * @param fields the values of the service's `Vary` fields, in order
  */

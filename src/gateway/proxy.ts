@@ -19,16 +19,16 @@ export interface ProxyDeps {
   readonly tokens: TokenProvider;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
-  /** Headers of every response, name and value in turn. */
+  /** Headers for every response, as alternating names and values. */
   readonly responseHeaders: RawHeaders;
-  /** Called at most once for a request, if it gets no response from the service or only a part of one. */
+  /** Called at most once per request, if it gets no response or only a partial response from the service. */
   readonly fail: (request: ApiRequest, error: unknown) => void;
 }
 
 /**
- * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. After
- * a 401 it refreshes the access token and repeats the request, once. It passes the 401 on if the body was too large to keep, or
- * if the token is unexpired and under 30 s old (token-provider.ts).
+ * Sends an API request to the service, and the response to the client. Never follows redirects or decodes content. After a 401,
+ * refreshes the access token and repeats the request once. Forwards the 401 if the body was too large to keep, or if the token
+ * is unexpired and under 30 s old (token-provider.ts).
  */
 export function proxyRequest(
   deps: ProxyDeps,
@@ -40,47 +40,46 @@ export function proxyRequest(
   else new UpstreamRequest(deps, request, accessToken, request.body?.stream ?? null, session).send();
 }
 
-/** The methods that undici 7 calls. Its types make each of them optional. */
+/** The methods that undici 7 calls. Its own types declare all of them as optional. */
 type UndiciHandler = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
 >;
 
 /**
- * Progress of the service's response.
- * - `awaited`: the service has sent no head, or only the heads of 1xx responses.
- * - `held`: a 401 waits for the new access token. The service's connection is paused after its head.
- * - `head`: the client gets the head.
- * - `body`: the client gets the body.
- * - `ended`: the client has the whole response, or the request has failed.
+ * Progress of the response from the service:
+ * - `awaited`: nothing has arrived except perhaps 1xx responses.
+ * - `held`: a 401 is held back until the access token has been refreshed. The connection to the service is paused after the
+ *   head.
+ * - `head`: the head is being sent to the client.
+ * - `body`: the body is being sent to the client.
+ * - `ended`: the response is complete, or the request has failed.
  */
 type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
 
 /**
- * One upstream request, as undici's handler. Its methods are in the order in which a request reaches them. It is a class
- * because a closure for each method took a tenth more memory.
+ * The undici handler for one upstream request. Methods appear in the order in which a request reaches them. It is a class
+ * because using closures took 10 % more memory.
  *
- * The methods are those of undici's older handler API. The newer one parses all response headers into an object that the
- * gateway does not need (docs/decisions/0001). There is no promise between the service's bytes and the client, so a response
- * that arrives in one packet leaves in one.
+ * It implements undici's older handler API, because the newer one parses all response headers into an object that the gateway
+ * doesn't need (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves
+ * in one packet.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
-  /** Null for the second attempt, whose 401 goes to the client. */
+  /** Null for the second attempt, whose 401 is sent to the client. */
   readonly #session: Session | null;
-  /**
-   * Limits the wait for the response. undici's own timer restarts with each 1xx, and starts only once there is a connection.
-   */
+  /** Limits the wait for the response. undici's own timer restarts on each 1xx, and starts only once there is a connection. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
   #headers: RawHeaders = [];
-  /** How a held 401 has ended. Null while the service may send more of it. */
+  /** How a held 401 has ended; null while more of it may arrive. */
   #heldEnd: 'complete' | Error | null = null;
   #isPaused = false;
-  /** undici's functions to abort the request and to resume a paused response. */
+  /** Functions from undici that abort the request and resume a paused response. */
   #abortRequest: ((reason: Error) => void) | null = null;
   #resumeResponse: (() => void) | null = null;
 
@@ -110,13 +109,13 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   onConnect(abort: (reason: Error) => void): void {
     this.#abortRequest = abort;
     if (this.#state === 'ended') {
-      abort(new RequestAbortedError()); // it ended while its connection was being opened
+      abort(new RequestAbortedError()); // it ended while the connection was being opened
       return;
     }
     this.#timer.refresh(); // it may have waited for the connection
     const body = this.#body;
     if (body === null || Buffer.isBuffer(body)) return;
-    // The service has the whole time again after each part of the body. request-body.ts aborts clients that stop sending.
+    // Each chunk of the body restarts the timeout. request-body.ts aborts clients that stop sending.
     body.on('data', () => {
       if (this.#state === 'awaited') this.#timer.refresh();
     });
@@ -126,7 +125,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
   }
 
-  /** The service's body waits until this returns true or `resume` is called. */
+  /** The response body is paused until this returns true or `resume` is called. */
   onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
     clearTimeout(this.#timer);
@@ -143,7 +142,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     return !this.#isPaused;
   }
 
-  /** Repeats the request with a new token. Without one, or without the body to repeat, sends the held 401 to the client. */
+  /** Repeats the request with a new token. If there is none, or if the body was not kept, sends the held 401 to the client. */
   async #refreshAndRepeat(session: Session): Promise<void> {
     const { tokens, fail } = this.#deps;
     const request = this.#request;
@@ -161,7 +160,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
       }
       this.#drop();
       times.replayed = true;
-      request.upstreamStatus = undefined; // metrics count the response to the second try
+      request.upstreamStatus = undefined; // metrics count the response to the second attempt
       request.token = 'replayed';
       new UpstreamRequest(this.#deps, request, newToken, body, null).send();
     } catch (error) {
@@ -170,7 +169,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     }
   }
 
-  /** Writes the head to the client, and lets the body follow as fast as the client reads. */
+  /** Sends the head to the client, then the body at the pace at which the client reads. */
   #sendHead(): void {
     const { res, requestId, times } = this.#request;
     this.#state = 'head';
@@ -192,7 +191,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     try {
       writeHead(res, this.#status, toResponseHeaders(headers, own));
     } catch (error) {
-      this.#abortFor(new AppError('service_unreachable', { cause: error })); // Node refuses a header of the service
+      this.#abortFor(new AppError('service_unreachable', { cause: error })); // Node refuses a header from the service
       return;
     }
     if (this.#heldEnd === 'complete') {
@@ -203,17 +202,17 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resume();
   }
 
-  /** Flushes a head that no body follows at once. flushHeaders() would write it as UTF-8 and change its bytes. */
+  /** Flushes the head if no body has arrived yet. flushHeaders() would write it as UTF-8 and so change its bytes. */
   static #flushHead(this: void, upstream: UpstreamRequest): void {
     if (upstream.#state === 'head') upstream.#request.res.write(EMPTY);
   }
 
   onData(chunk: Buffer): boolean {
-    if (chunk.length === 0) return true; // at the end of a connection, where a pause makes undici throw
+    if (chunk.length === 0) return true; // the connection has ended, and pausing now would make undici throw
     const { res } = this.#request;
     this.#state = 'body';
     if (!res.write(chunk)) {
-      // Pause until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
+      // Pause until the client reads. If it never does, http/connection.ts disconnects it, which aborts this request.
       this.#isPaused = true;
       res.once('drain', () => this.#resume());
     }
@@ -226,7 +225,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse?.();
   }
 
-  /** Resumes a paused response. For a held 401, only its end can have been missing. */
+  /** Resumes a paused response. All of it has already arrived, even if it is a held 401. */
   onServiceClosed(): void {
     this.#resume();
   }
@@ -240,14 +239,15 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   }
 
   onError(error: Error): void {
-    // undici waits for the bytes of `Content-Length`. In a 304 it states the length that a 200 would have (RFC 9110 §8.6).
+    // undici expects as many bytes as `Content-Length` states. In a 304, that is the length of the corresponding 200 (RFC 9110
+    // §8.6).
     const isBodiless = this.#status === 204 || this.#status === 304;
     if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onComplete();
     else this.#fail(toProblem(error));
   }
 
-  /** Aborts the request of a client that has disconnected. */
+  /** Aborts the request because the client has disconnected. */
   abort(): void {
     this.#abortFor(new RequestAbortedError());
   }
@@ -258,7 +258,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#abortRequest(reason);
   }
 
-  /** Aborts the request where the client gets another response than the service's. */
+  /** Aborts the request if the client is to get a response other than this one. */
   #drop(): void {
     this.#state = 'ended';
     this.abort();
@@ -267,7 +267,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   #fail(error: Error): void {
     clearTimeout(this.#timer);
     if (this.#state === 'held')
-      this.#heldEnd ??= error; // #refreshAndRepeat() continues, and #sendHead() finds it
+      this.#heldEnd ??= error; // #refreshAndRepeat() continues, and #sendHead() checks this
     else if (this.#state !== 'ended') {
       if (this.#state === 'awaited') this.#request.times.add('service');
       this.#state = 'ended';
@@ -278,7 +278,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Writes the head of a response. writeHead() of Node 20 loses repeated headers where others have been set before. */
+/** Writes the head of a response. If any headers are already set, writeHead() in Node 20 loses repeated headers. */
 function writeHead(res: ServerResponse, status: number, headers: string[]): void {
   const before = res.getHeaderNames();
   if (before.length === 0) {
@@ -292,7 +292,9 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
   res.writeHead(status);
 }
 
-/** Returns the error that the client sees. Errors of the request body are the gateway's own, and stay. */
+/**
+ * Returns the error that the client sees. Errors in the request body are already the gateway's own and are returned unchanged.
+ */
 function toProblem(error: Error): Error {
   if (error instanceof AppError || error instanceof RequestAbortedError) return error;
   return new AppError(toServiceErrorCode(error), { cause: error });

@@ -7,15 +7,15 @@ import { RequestAbortedError } from './api-request.ts';
 /** Bodies up to this size are kept, so that the request can be repeated with a new token. */
 const KEPT_BYTES = 64 * 1024;
 
-/** The least that a client has to send in each period. Any usable connection is faster than 2 KiB a second. */
+/** The minimum that a client must send per period. Any usable connection is faster than 2 KiB/s. */
 const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
-/** The response to a body that is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
+/** Returns the error for a body that exceeds MAX_BODY_BYTES, either according to its Content-Length or as it arrives. */
 export function bodyTooLarge(maxBytes: number): AppError {
   return new AppError('body_too_large', { detail: `Send at most ${maxBytes} bytes.` });
 }
 
-/** A request body on its way to the service. */
+/** A request body that is being sent to the service. */
 export type RequestBody = ReturnType<typeof createRequestBody>;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
@@ -25,9 +25,10 @@ export function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
- * Streams the body of a request in constant memory, and keeps its first bytes. The stream fails past `maxBytes`, when nothing
- * arrives for `silenceMs`, and when less than `pace` arrives. Time in which the service reads nothing does not count. When the
- * stream closes early, the rest of the body is read and dropped, because an unread rest would block the connection.
+ * Streams a request body in constant memory and keeps a small body for a repeat. The stream fails if the body exceeds
+ * `maxBytes`, if nothing arrives for `silenceMs`, or if it arrives more slowly than `pace`. Time during which the service isn't
+ * reading doesn't count. If the stream closes early, the rest of the body is read and dropped, because leaving it unread would
+ * block the connection.
  */
 export function createRequestBody(
   req: IncomingMessage,
@@ -36,14 +37,14 @@ export function createRequestBody(
   pace = MIN_PACE,
 ) {
   const { 'content-length': length = KEPT_BYTES } = req.headers;
-  /** One buffer, since chunks of one byte each would take more than a hundred times the memory. */
+  /** A single buffer, because keeping many one-byte chunks would take over a hundred times the memory. */
   let start = Buffer.allocUnsafe(Math.min(Number(length), KEPT_BYTES));
   let bytes = 0;
   let isWhole = false;
   const startReceived = createDeferred<void>();
 
   const stream = new Transform({
-    readableHighWaterMark: KEPT_BYTES + 1, // a kept body fits in, and arrives whole without a reader
+    readableHighWaterMark: KEPT_BYTES + 1, // large enough to buffer a kept body before anything reads the stream
     transform(chunk: Buffer, _encoding, done) {
       const missing = KEPT_BYTES - bytes;
       bytes += chunk.length;
@@ -76,7 +77,7 @@ export function createRequestBody(
 
   const fail = () => stream.destroy(new RequestAbortedError('the client sends too slowly'));
   const silence = setTimeout(() => {
-    // A full stream waits for the service, which undici's timeouts limit.
+    // A full stream is waiting for the service, and undici's timeouts limit that wait.
     if (stream.writableNeedDrain) silence.refresh();
     else fail();
   }, silenceMs);
@@ -95,28 +96,28 @@ export function createRequestBody(
     clearTimeout(silence);
     clearInterval(paceCheck);
   };
-  req.once('end', stopTimers); // from here on only the service can be slow
-  // The client disconnected. The upstream request ends in endApiRequest() (api-request.ts).
+  req.once('end', stopTimers); // from now on, only the service can be slow
+  // The client has disconnected. endApiRequest() (api-request.ts) ends the upstream request.
   req.once('close', () => !req.complete && stream.destroy());
 
-  // After an early response nothing else listens, and an unhandled error would end the process.
+  // After an early response there are no other listeners, and an unhandled error would end the process.
   stream.on('error', () => {});
   stream.once('close', () => {
     stopTimers();
     startReceived.reject(stream.errored ?? new RequestAbortedError());
     req.unpipe(stream).resume();
   });
-  startReceived.promise.catch(() => {}); // a request that has ended does not wait for it
+  startReceived.promise.catch(() => {}); // a request that has ended doesn't handle this rejection
   req.pipe(stream);
   return {
-    /** Fails with `body_too_large`, or with RequestAbortedError when the client stops sending. */
+    /** Fails with `body_too_large`, or with RequestAbortedError if the client stops sending. */
     stream: stream as Readable,
     get bytes() {
       return bytes;
     },
-    /** Resolves once the first 64 KiB, or all of it, has arrived. Rejects like the stream. */
+    /** Resolves once the first 64 KiB, or the entire body, has arrived. Rejects if the stream fails. */
     startReceived: async () => startReceived.promise,
-    /** Returns the whole body, or null where it is larger than 64 KiB or has not arrived yet. */
+    /** Returns the complete body, or null if it is larger than 64 KiB or has not fully arrived. */
     whole: (): Buffer | null => (isWhole && bytes <= KEPT_BYTES ? start : null),
   };
 }

@@ -7,20 +7,20 @@ import { LOGIN, useLogin, type RedisLogin } from './login.ts';
 import { connectThroughSentinels } from './sentinel.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError, endSilentConnections } from './watchdog.ts';
 
-/** A client of a single Redis, of one behind Sentinels or of a cluster. The commands are the same. */
+/** A client for a single Redis, a Redis behind Sentinels, or a cluster. All of them accept the same commands. */
 export type RedisClient = Redis | Cluster;
 
-/** Event that closeRedis() emits. Timers and connections beside the client end with it. */
+/** The event that closeRedis() emits, so that the client's timers and extra connections are closed as well. */
 const CLOSING = Symbol('closing');
 
-/** ioredis has `slotsRefreshInterval` for this, but it continues after a client is closed during a refresh. */
+/** ioredis has `slotsRefreshInterval` for this, but it keeps running if a client is closed during a refresh. */
 const REFRESH_SLOTS_EVERY_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to Redis in the background, and again whenever the connection is lost. Until then commands fail at once. Logs once
- * that the connection is lost and once that it is restored, never with a URL or password.
+ * Connects to Redis in the background, and reconnects whenever the connection is lost. Commands fail immediately while there is
+ * no connection. Logs once when the connection is lost and once when it is restored, without the URL or password.
  */
 export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   const client = target.kind === 'cluster' ? connectCluster(target, log) : connect(target);
@@ -34,11 +34,11 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
     if (isLost) log.info('redis connection restored');
     isLost = false;
   });
-  client.once(CLOSING, () => (isLost = true)); // errors of a closing connection are expected
+  client.once(CLOSING, () => (isLost = true)); // errors on a closing connection are expected
   return client;
 }
 
-/** Redis is unreachable, full or too slow. The session and its cookie are kept. */
+/** Redis is unreachable, full or too slow. The session and its cookie remain valid. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';
 
@@ -48,12 +48,12 @@ export class StoreUnavailableError extends AppError {
 }
 
 /**
- * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError for any failure of the command.
+ * Waits at most 1.5 s for the reply to a Redis command. Rejects with StoreUnavailableError if the command fails for any reason.
  */
 export function storeReply<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));
-    // After a pause of this process the reply may be in the socket's buffer. Read that first.
+    // If the process was paused, the reply may already be in the socket buffer. Read that first.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
     const onReply = (reply: T) => {
       clearTimeout(timer);
@@ -68,8 +68,8 @@ export function storeReply<T>(command: Promise<T>): Promise<T> {
 }
 
 /**
- * Resolves once commands can be sent, in a cluster to each reachable master. Rejects at the first failure, or after five
- * seconds, with a StartupError that says why. It leaves out the address, which may hold a password.
+ * Resolves once commands can be sent; in a cluster, to every reachable master. On the first failure, or after five seconds,
+ * rejects with a StartupError that gives the reason. The error omits the address, which may contain a password.
  */
 export async function redisReady(client: RedisClient): Promise<void> {
   const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
@@ -85,7 +85,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
   }
 }
 
-/** Closes a client, with QUIT where Redis replies, and otherwise at once. */
+/** Closes a client: gracefully with QUIT if Redis replies, otherwise immediately. */
 export async function closeRedis(client: RedisClient): Promise<void> {
   client.emit(CLOSING);
   await client.quit().catch(() => client.disconnect());
@@ -108,10 +108,10 @@ function connect(target: Exclude<RedisTarget, { kind: 'cluster' }>): Redis {
 
 export type ConnectionOptions = ReturnType<typeof connectionOptions>;
 
-/** The options of every connection. No command waits for a connection, and none is sent twice. */
+/** Returns the options for every connection. Commands never wait for a connection, and are never sent twice. */
 function connectionOptions({ username, password }: RedisLogin) {
   return {
-    // Pipelines keep each other from the garbage collector's young generation (docs/decisions/0004).
+    // Pipelines reference each other, so they survive young-generation garbage collection (docs/decisions/0004).
     enableAutoPipelining: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -120,7 +120,7 @@ function connectionOptions({ username, password }: RedisLogin) {
     disconnectTimeout: 200,
     keepAlive: 10_000,
     retryStrategy: reconnectDelay,
-    // Reconnect once a master has become a replica. In Redis 6, the word comes later in a script's error.
+    // Reconnect after a master has become a replica. Errors from scripts don't begin with this word in Redis 6.
     reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -132,9 +132,9 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. No command waits for a node, because it could then run after its request has been responded to. For
- * single commands ioredis follows a key that moved. In a pipeline it follows all keys or none, and passes the redirection on as
- * an error (ioredis issue 2075).
+ * Connects to a cluster. Commands never wait for a node, because they could then run after the response to their request has
+ * been sent. ioredis follows redirections for single commands. In a pipeline, it follows them for all keys or none, and
+ * otherwise returns them as errors (ioredis issue 2075).
  */
 function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
   const nodes = target.nodes.map((node) => ({ ...node }));
@@ -145,8 +145,8 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     clusterRetryStrategy: reconnectDelay,
     redisOptions: connectionOptions(target),
   });
-  // Connect to a node before the first command needs it, because a command fails while its node connects. Let the client query
-  // the state of the cluster first, for which it needs a node without a connection.
+  // Connect to each node before the first command needs it, because commands fail while their node is connecting. The client
+  // must query the cluster state first, for which it needs an unconnected node.
   const connectNode = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // see "node error"
   };
@@ -158,7 +158,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     setImmediate(connectNode, node);
   });
   client.on('ready', () => client.nodes().forEach(connectNode));
-  // A master that hangs does not announce which node has replaced it.
+  // A hanging master does not announce which node has replaced it, so poll the slots.
   const refreshing = setInterval(() => {
     if (client.status === 'ready') client.refreshSlotsCache();
   }, REFRESH_SLOTS_EVERY_MS).unref();
@@ -167,9 +167,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
   return client;
 }
 
-/**
- * Logs once that a node of a cluster is lost, and once that it is back. The sessions in its slots are unavailable meanwhile.
- */
+/** Logs once when a cluster node is lost and once when it is restored. Meanwhile, the sessions in its slots are unavailable. */
 function logLostNodes(cluster: Cluster, log: Logger): void {
   const lost = new Set<string>();
   cluster.on('node error', (error: Error, node: string) => {

@@ -1,4 +1,4 @@
-/** The reply to `INFO`, by field. */
+/** The reply to `INFO`, keyed by field. */
 export type RedisInfo = ReadonlyMap<string, string>;
 
 /** Parses the `field:value` lines of a reply to `INFO`. */
@@ -8,7 +8,7 @@ export function parseInfo(text: string): RedisInfo {
   );
 }
 
-/** Whether Redis is full, by the rule that Redis itself applies before a command that needs memory. */
+/** Whether Redis is full, according to the rule that Redis itself applies before a command that needs memory. */
 export function isFull(info: RedisInfo): boolean {
   const bytes = (field: string) => Number(info.get(field) ?? 0);
   const limit = bytes('maxmemory');

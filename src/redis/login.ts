@@ -6,16 +6,16 @@ import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';
 
 export type RedisLogin = Pick<RedisTarget, 'username' | 'password'>;
 
-/** Event that changeLogin() emits on a client with the new login, for connections that the client does not own. */
+/** The event that changeLogin() emits with the new login, for connections that don't belong to the client itself. */
 export const LOGIN = Symbol('login');
 
-/** Redis's error codes for a missing login, a wrong user or password, and a missing permission. */
+/** Redis error codes for a missing login, a wrong user or password, and a missing permission. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
 const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
 
 const TRIAL_OPTIONS = {
   db: 0,
-  protocol: 2, // with RESP3 ioredis starts with HELLO, and ends the connection if that is refused
+  protocol: 2, // with RESP3, ioredis starts with HELLO, and closes the connection if that is refused
   lazyConnect: true,
   enableReadyCheck: false,
   enableOfflineQueue: false,
@@ -25,14 +25,14 @@ const TRIAL_OPTIONS = {
 } as const;
 
 /**
- * Returns the login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They
- * don't know the users of their Redis.
+ * Returns the login for Sentinels. They often share the password of their Redis, and a Sentinel without a password accepts any.
+ * They don't know the users in Redis.
  */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
 }
 
-/** Makes connections with these options sign in with this login from now on. */
+/** Makes future connections with these options use the given login. */
 export function useLogin(options: RedisOptions, login: RedisLogin): void {
   const sentinelPassword = options.sentinels && toSentinelLogin(login).password;
   const values = { username: login.username, password: login.password, sentinelPassword };
@@ -43,9 +43,9 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 }
 
 /**
- * Signs in with another login over a separate connection to each connected server, and reads as `GET /readyz` does. A user who
- * may sign in may still not read. `prefix` starts every key. Rejects with a ConfigError where Redis refuses the login. Ignores
- * a Redis that can't be reached.
+ * Tries a login over a separate connection to each connected server. Also reads the keys that `GET /readyz` reads, because a
+ * user who can sign in may lack permission to read. `prefix` is the key prefix. Rejects with a ConfigError if Redis refuses the
+ * login. Ignores servers that can't be reached.
  */
 export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
   const keys = probeKeys(client, prefix);
@@ -53,9 +53,9 @@ export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefi
 }
 
 /**
- * Signs in again over every open connection, while commands go on, and over every later one. Rejects with a ConfigError where
- * Redis refuses the login. Then all connections keep the old one, also at nodes of a cluster that accepted the new one. A
- * connection that is lost at that time signs in with the new login when it returns.
+ * Signs in again on every open connection, without interrupting commands, and uses the new login for all future connections. If
+ * Redis refuses the login, rejects with a ConfigError, and all connections keep the old login, even on cluster nodes that
+ * accepted the new one. A connection that is lost meanwhile uses the new login when it reconnects.
  */
 export async function changeLogin(client: Redis | Cluster, login: RedisLogin): Promise<void> {
   const connected = connectedTo(client);
@@ -89,7 +89,7 @@ async function tryAt(
     if (password !== undefined) await trial.auth(username ?? 'default', password);
     const { db = 0 } = connection.options;
     if (db !== 0) await trial.select(db);
-    // For a key of another node, a node returns MOVED, whether or not the user may read it.
+    // For a key on another node, Redis returns MOVED whether or not the user may read it.
     const replies = await Promise.allSettled(keys.map(async (key) => trial.getex(key, 'EX', 1)));
     for (const reply of replies)
       if (reply.status === 'rejected' && isRefusal(reply.reason)) throw reply.reason;
@@ -100,14 +100,14 @@ async function tryAt(
   }
 }
 
-/** Prepares a connection to the same server that sends no command on its own, since that might need a permission. */
+/** Creates a connection to the same server. ioredis must not send commands of its own, because they might need a permission. */
 function openTrial(connection: Redis): Redis {
   const { sentinels } = connection.options;
   const { remoteAddress: host = '', remotePort: port = 0 } = connection.stream;
   const trial = sentinels ? new Redis({ ...TRIAL_OPTIONS, host, port }) : connection.duplicate(TRIAL_OPTIONS);
   useLogin(trial.options, {});
   endSilentConnections(trial);
-  trial.on('error', () => {}); // the command that it interrupts rejects
+  trial.on('error', () => {}); // the interrupted command rejects
   return trial;
 }
 
@@ -120,7 +120,7 @@ function toProblem(message: string, password: string | undefined): string {
   return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
 }
 
-/** Signs in over a connection. Ignores one that is lost meanwhile, because it returns with the new login. */
+/** Signs in on a connection. Ignores a lost connection, because it uses the new login when it reconnects. */
 async function signIn(connection: Redis, { username, password }: RedisLogin): Promise<void> {
   if (password === undefined) return;
   try {
@@ -130,10 +130,10 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
   }
 }
 
-/** Signs in with the old login again. A node that no longer accepts it keeps the new one. */
+/** Signs in with the old login again. On a node that no longer accepts it, the connection keeps the new login. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
-  // A connection without a password uses the default user, for whom Redis accepts any password.
+  // A connection without a password uses the default user, for which Redis then accepts any password.
   const login = { username: username ?? 'default', password: password ?? '' };
   await signIn(connection, login).catch(() => {});
 }

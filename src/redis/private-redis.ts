@@ -12,9 +12,9 @@ export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 const START_WITHIN_MS = 10_000;
 
 /**
- * Supervises Redis from a shell that outlives this process by a moment. When this process ends, even by kill -9, the pipe on
- * the shell's standard input closes. The shell then ends Redis, a paused one too, and removes the folder. It prints the process
- * id of Redis before the output of Redis.
+ * Supervises Redis from a shell that briefly outlives this process. When this process ends, even through kill -9, the pipe on
+ * the shell's standard input closes. The shell then stops Redis, even if it is paused, and removes the folder. It prints the
+ * process id of Redis, followed by the output from Redis.
  */
 const SUPERVISOR = `
   folder=$1
@@ -28,13 +28,13 @@ const SUPERVISOR = `
   rm -rf "$folder"
 `;
 
-/** `sentinel` watches over other Redis servers instead of being one. */
+/** `sentinel` monitors other Redis servers instead of serving data. */
 export type PrivateRedisMode = 'server' | 'sentinel';
 
 /**
- * Starts a `redis-server` without persistence that ends with this process. Only this user can open its socket. `settings` are
- * lines of its configuration file, where the last setting of a kind counts: `port` and `bind` open it to other users. Rejects
- * with a StartupError that quotes its output, where the program is missing or does not start.
+ * Starts a `redis-server` without persistence that ends with this process. Only the current user can open its socket.
+ * `settings` are added to its configuration file and override earlier settings; `port` and `bind` make it accessible to other
+ * users. If the program is missing or doesn't start, rejects with a StartupError that quotes its output.
  */
 export async function startPrivateRedis(settings: readonly string[] = [], mode: PrivateRedisMode = 'server') {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));
@@ -42,7 +42,7 @@ export async function startPrivateRedis(settings: readonly string[] = [], mode: 
   const conf = ['port 0', `unixsocket ${socket}`, 'unixsocketperm 700', 'save ""', 'appendonly no'];
   await writeFile(join(folder, 'redis.conf'), [...conf, `dir ${folder}`, ...settings, ''].join('\n'));
 
-  // Detached, so that Ctrl-C reaches only this process. Redis ends after it has finished.
+  // Detached, so that Ctrl-C reaches only this process. Redis stops after this process has finished.
   const args = [folder, ...(mode === 'sentinel' ? ['--sentinel'] : [])];
   const supervisor = spawn('sh', ['-c', SUPERVISOR, 'redis-supervisor', ...args], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -54,7 +54,7 @@ export async function startPrivateRedis(settings: readonly string[] = [], mode: 
   const exited = once(supervisor, 'exit').finally(() => ended.abort());
 
   const stop = async () => {
-    supervisor.ref(); // or Node might exit before the supervisor does
+    supervisor.ref(); // otherwise Node might exit before the supervisor
     supervisor.stdin.end();
     await exited;
   };
@@ -70,13 +70,13 @@ export async function startPrivateRedis(settings: readonly string[] = [], mode: 
   return {
     /** The value for `REDIS_URL`. */
     url: `redis+unix://${socket}`,
-    /** Process id of the `redis-server`, for tests that pause or kill it. */
+    /** Process id of `redis-server`, for tests that pause or kill it. */
     pid,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** Resolves once Redis responds. Rejects when it has ended, or after START_WITHIN_MS. */
+/** Resolves once Redis responds. Rejects if Redis exits, or after START_WITHIN_MS. */
 async function untilResponding(path: string, ended: AbortSignal): Promise<void> {
   const giveUpAt = performance.now() + START_WITHIN_MS;
   for (;;) {

@@ -3,21 +3,21 @@ import { settlesWithin } from '../promises.ts';
 import { isFull, parseInfo } from './info.ts';
 import type { ReadSession } from './session-reads.ts';
 
-/** Number of keys to probe in a cluster. Each master of a usual cluster then has at least one. */
+/** Number of keys to probe in a cluster. In a typical cluster, each master then has at least one of them. */
 const CLUSTER_PROBES = 16;
 /** Maximum wait for INFO, in ms. Load balancers often wait one second for a health check. */
 const INFO_TIMEOUT_MS = 500;
 
-/** Names keys that never exist, to test whether they can be read; in a cluster some for each master. */
+/** Returns the names of keys that never exist, for testing reads. In a cluster, they are spread over the masters. */
 export function probeKeys(redis: Redis | Cluster, prefix: string): string[] {
   const probes = redis instanceof Cluster ? CLUSTER_PROBES : 1;
   return Array.from({ length: probes }, (_, at) => `${prefix}readyz:${at}`);
 }
 
 /**
- * Whether Redis serves sessions, tested by the read that each request makes. A Redis that refuses writes (READONLY, MISCONF,
- * NOREPLICAS) refuses `GETEX` too, although it replies to PING. One master of a cluster is enough, because the outage of
- * another must not take every process out of the load balancer.
+ * Whether Redis serves sessions, tested with the same read that each request makes. A Redis that refuses writes (READONLY,
+ * MISCONF, NOREPLICAS) also refuses `GETEX`, although it replies to PING. In a cluster, one working master is enough, because
+ * an outage of another master must not remove every process from the load balancer.
  */
 export async function servesSessions(
   redis: Redis | Cluster,
@@ -30,7 +30,7 @@ export async function servesSessions(
   );
 }
 
-/** Whether any master is full. A master without a reply within 0.5 s counts as not full. */
+/** Whether any master is full. A master that doesn't reply within 0.5 s is treated as not full. */
 export async function isAnyMasterFull(redis: Redis | Cluster): Promise<boolean> {
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
   const replies = masters.map(async (node) => {

@@ -5,14 +5,14 @@ import type { RedisClient } from './client.ts';
 import { isSessionRead } from './session-reads.ts';
 import { COMMAND_TIMEOUT_MS } from './watchdog.ts';
 
-/** `read` reads the sessions of one or several requests. */
+/** `read` reads the sessions for one or more requests. */
 export const REDIS_COMMANDS = ['read', 'other'] as const;
 /** No connection, no reply in time, no memory left, other error replies. */
 export const REDIS_ERRORS = ['unreachable', 'timeout', 'full', 'other'] as const;
 
 export type RedisMetrics = ReturnType<typeof createRedisMetrics>;
 
-/** Upper bounds in seconds: from the reply of a Redis nearby to the command timeout. */
+/** Upper bounds in seconds, ranging from the reply time of a nearby Redis to the command timeout. */
 const BUCKETS = [
   0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5,
 ];
@@ -34,11 +34,11 @@ export function createRedisMetrics(registry: Registry) {
   };
 
   return {
-    /** Counts a command that got its reply, or failed with `error`. `sentAt` is by performance.now(). */
+    /** Counts a command that has received a reply or failed with `error`. `sentAt` is a time from performance.now(). */
     settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // After this time the caller has given up, even if a reply comes.
+      // By now the caller has given up, even if a reply has arrived.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },
@@ -46,14 +46,14 @@ export function createRedisMetrics(registry: Registry) {
 }
 
 /**
- * Counts the commands of a client. Replaces its `sendCommand`, which ioredis 6.0.0 calls for every command. The tracing of
- * ioredis covers all clients of a process, and leaves out commands that fail without a connection. Review this patch with each
- * new version of ioredis; test/app/redis/redis-metrics.test.ts shows that it works.
+ * Counts a client's commands by replacing its `sendCommand`, which ioredis 6.0.0 calls for every command. ioredis's own tracing
+ * covers all clients in a process, and omits commands that fail because there is no connection. Review this patch for each new
+ * version of ioredis; test/app/redis/redis-metrics.test.ts checks that it works.
  */
 export function countCommands(client: RedisClient, metrics: RedisMetrics): void {
   const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
   client.sendCommand = (command: Command, ...more: unknown[]) => {
-    // ioredis itself sends these when it connects. An older Redis refuses some of them, which is not a failure.
+    // ioredis sends these itself when it connects. Older Redis versions refuse some of them, which is not a failure.
     const isHandshake = client.status === 'connect' && Command.checkFlag('HANDSHAKE_COMMANDS', command.name);
     if (!isHandshake) {
       const kind = isSessionRead(command) ? 'read' : 'other';
@@ -67,7 +67,7 @@ export function countCommands(client: RedisClient, metrics: RedisMetrics): void 
   };
 }
 
-/** Returns the kind of an error. Error replies begin with a word in capitals. Before Redis 7, those of a script do not. */
+/** Returns the kind of an error. Error replies begin with a word in capitals, except errors from scripts before Redis 7. */
 function toKind(error: unknown): (typeof REDIS_ERRORS)[number] {
   const message = error instanceof Error ? error.message : '';
   if (/\bOOM command not allowed\b/.test(message)) return 'full';

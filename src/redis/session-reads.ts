@@ -2,8 +2,8 @@ import { Cluster, type Command } from 'ioredis';
 import { StoreUnavailableError, storeReply, type RedisClient } from './client.ts';
 
 /**
- * Reads the value of a session's key and restarts its time to live; null where there is no value. Rejects with
- * StoreUnavailableError, after 1.5 s at the latest.
+ * Reads the value of a session key and restarts its time to live; null if there is no value. On failure, or after 1.5 s at the
+ * latest, rejects with StoreUnavailableError.
  */
 export type ReadSession = (key: string) => Promise<string | null>;
 
@@ -14,12 +14,12 @@ interface Batch {
   readonly values: Promise<readonly Value[]>;
 }
 
-/** A script blocks Redis for other clients. With this many reads it takes about 0.2 ms. */
+/** Maximum number of keys per script, because a script blocks Redis for other clients. This many reads take about 0.2 ms. */
 const MAX_KEYS = 100;
 
 /**
- * Sends `GETEX` for each key. A value of the wrong type fails only its own read. Any other error (READONLY, MISCONF) concerns
- * all keys and becomes the reply, in which ioredis looks for READONLY.
+ * Runs `GETEX` for each key. A value of the wrong type fails only its own read. Any other error (READONLY, MISCONF) applies to
+ * all keys and is returned as the reply, because ioredis checks replies for READONLY.
  */
 const READ_SESSIONS = `
   local values = {}
@@ -31,10 +31,10 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads the sessions of one turn of the event loop with one command, which costs half as much as single commands
- * (docs/decisions/0004). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads and writes
- * share a connection, so that a session that has ended on one server is never read from another. In a cluster each read is a
- * command of its own, because the keys are in different slots.
+ * Reads all sessions requested in one turn of the event loop with a single command, which halves the cost
+ * (docs/decisions/0004). It uses `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes
+ * share a connection, so a session that has ended on one server is never read from another. In a cluster, each read is a
+ * separate command, because the keys are in different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
@@ -68,7 +68,7 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 }
 
-/** Whether a command is one of a client's session reads. */
+/** Whether a command reads sessions. */
 export function isSessionRead({ name, args }: Command): boolean {
   return name === 'getex' || (name === 'eval' && args[0] === READ_SESSIONS);
 }

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 
-/** Maximum time for a command, in ms. It leaves time to send the 503 that clients get within 2 s while Redis is down. */
+/** Maximum time for a command, in ms. This leaves time to send a 503 within 2 s while Redis is down. */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * After this time (ms) without a reply to a pending command, a connection is closed, so that it delays no further command. A
- * request's second command then fails little later than its first.
+ * A connection is closed if a pending command gets no reply for this long (ms), so that it doesn't delay further commands. If a
+ * request sends a second command, it then fails soon after the first.
  */
 const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;
 
-/** Redis left a command without a reply for COMMAND_TIMEOUT_MS. */
+/** Redis did not reply to a command within COMMAND_TIMEOUT_MS. */
 export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 
@@ -19,18 +19,18 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Closes each connection whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but it
- * goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that was moved) would
- * discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before the
- * last check counts.
+ * Closes the connection if its commands get no reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but it relies only
+ * on the clock: after a pause (SIGSTOP, a paused container, a migrated virtual machine), the process would discard replies that
+ * have already arrived. Here, a pause counts as one check, and replies in the socket buffer are read before the connection is
+ * closed.
  *
- * It relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set at `connect`.
+ * This relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set on `connect`.
  */
 export function endSilentConnections(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis;
     if (stream.destroyed) return;
-    /** Checks in a row that found a command without a reply, and no data since the one before. */
+    /** Number of consecutive checks that found a pending command and no data since the previous check. */
     let silentChecks = 0;
     const isSilent = () => silentChecks * CHECK_EVERY_MS > SILENCE_TIMEOUT_MS;
     const endIfSilent = () => {
