@@ -27,7 +27,7 @@ test('all assets of a page, including imported modules, have the same version', 
   expect(browserErrors).toEqual([]);
 });
 
-test('a page from a process of another version works with the assets of this process', async () => {
+test('a page rendered by a process of another version works with this process’s assets', async () => {
   const watched = await openConsole(async (context) =>
     context.route('**/console', async (route) => {
       const response = await route.fetch();

@@ -44,7 +44,7 @@ const { fixture, service: strict } = useLocalService({ redirectUris: [CALLBACK, 
 const compat = useFixture(async () => fixture.start({ compat: true }));
 /** Already signed in, so that each further code takes only two requests. */
 let browser: CookieBrowser;
-/** The fields of a valid refresh, which can be repeated. */
+/** The fields of a valid refresh, which can be sent repeatedly. */
 let fields: Record<string, string>;
 let accessToken: string;
 /** The ids of all workspaces. The first workspace has several pages of rooms and murals. */
@@ -86,7 +86,7 @@ describe('the token endpoint', () => {
     ['client_secret', ['invalid_client']],
     ['grant_type', ['invalid_request', 'unsupported_grant_type']],
   ];
-  const GRANT = ['invalid_request', 'invalid_grant']; // an empty field counts as missing
+  const GRANT = ['invalid_request', 'invalid_grant']; // an empty field is treated as missing
 
   async function newExchange(): Promise<Record<string, string>> {
     const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
@@ -110,7 +110,7 @@ describe('the token endpoint', () => {
     async (name, errors) => expectEachRefused(fields, name, errors),
   );
 
-  test('does not accept a secret of one kind as another kind', async () => {
+  test('does not accept a secret of one kind in place of another', async () => {
     const exchange = await newExchange();
     const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
     for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
@@ -161,7 +161,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('may have up to 16 KiB', async () => {
+  test('may be up to 16 KiB long', async () => {
     const size = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -9_000, max: 400_000 }));
     await forAll(20, size, async (beyond) => {
       const body = toBytes(`${toForm(fields)}&x=`.padEnd(MAX_BODY + beyond, 'x'));
@@ -233,7 +233,7 @@ describe('a JSON body in compatibility mode', () => {
       .tuple(fc.constantFrom(...Object.keys(fields)), fc.oneof(fc.jsonValue(), fc.constant([[{}]])))
       .filter(([name, value]) => value !== fields[name]);
     await forAll(100, change, async ([name, value]) => {
-      // null counts as a missing field.
+      // null is treated as a missing field.
       const errors = typeof value === 'string' || value === null ? undefined : INVALID_REQUEST;
       expectTokenError(await post(JSON.stringify({ ...fields, [name]: value })), errors);
     });
@@ -254,7 +254,7 @@ describe('a JSON body in compatibility mode', () => {
     });
   });
 
-  test('is read with the last value of a repeated field', async () => {
+  test('is read with the last value of each repeated field', async () => {
     const name = fc.constantFrom(...Object.keys(fields));
     await forAll(40, fc.tuple(name, altered('another')), async ([field, text]) => {
       const member = JSON.stringify({ [field]: text }).slice(1, -1);
@@ -347,7 +347,7 @@ describe('the query of a list', () => {
 
   test('with one alteration is refused unless it is still valid', async () => {
     await forAll(100, altered(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
-      const parsed = new URLSearchParams(`?${query}`); // drops only this question mark
+      const parsed = new URLSearchParams(`?${query}`); // URLSearchParams drops only this question mark
       const [limits, tokens] = [parsed.getAll('limit'), parsed.getAll('next')];
       const response = await getRaw(`${path}?${query}`);
       if (limits.length > 1 || !limits.every((limit) => LIMITS.has(limit)))

@@ -201,7 +201,7 @@ describe('a form', () => {
     });
   });
 
-  test('with another type, charset, encoding or size is refused with a page', async () => {
+  test('with another type, charset, encoding or size is refused with an error page', async () => {
     const { cookie } = await fill(signedIn, {});
     const type = fc.oneof(altered(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
     const encoding = fc.constantFrom('', 'gzip', 'deflate', 'br', 'x');

@@ -41,13 +41,13 @@ test('only compatibility mode accepts the authorization endpoint without its tra
   expect((await request(strict).get(url)).status).toBe(404);
 });
 
-test('compatibility mode accepts no other path below the endpoints', async () => {
+test('compatibility mode accepts no other path under the endpoints', async () => {
   for (const path of ['token//', 'refresh//', 'refresh/x', 'Token/', 'authorize']) {
     expect((await request(compat).post(`${OAUTH}/${path}`)).status).toBe(404);
   }
 });
 
-test('null in a JSON body counts as a missing field', async () => {
+test('null in a JSON body is treated as a missing field', async () => {
   const valid = refreshFields((await compat.newTokens()).refresh_token);
   expect(outcomeOf(await postJson({ ...valid, redirect_uri: null }))).toEqual(NEW_TOKEN);
   expect(outcomeOf(await postJson({ ...valid, refresh_token: null }))).toEqual(INVALID_REQUEST);

@@ -63,7 +63,7 @@ test('every variable can be set', () => {
   });
 });
 
-test('the error lists all problems at once, by variable and without values', () => {
+test('the error lists all problems together, by variable and without values', () => {
   const env = {
     LOCAL_SERVICE_HOST: 'bad host',
     LOCAL_SERVICE_PORT: '65536',

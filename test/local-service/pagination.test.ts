@@ -84,7 +84,7 @@ describe('a cursor is refused', () => {
 });
 
 const LIMIT = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
-/** For each page, the process to request it from first. The page is then requested from the other process. */
+/** For each page, the process that serves it first. The other process then serves the same page. */
 const TURNS = fc.array(fc.nat(1), { minLength: 1, maxLength: 5 });
 
 const NEXT: unknown = expect.any(String);
@@ -103,7 +103,7 @@ async function readTwice(servers: readonly LocalService[], turn: number, path: s
   return page;
 }
 
-/** Checks that the pages together hold `list`, that all but the last are full, and that only the last has no cursor. */
+/** Checks that the pages together contain `list`, that all but the last are full, and that only the last has no cursor. */
 async function expectPagesOf(
   list: readonly unknown[],
   path: string,
@@ -125,7 +125,7 @@ async function expectPagesOf(
   expect(joined).toEqual(list);
 }
 
-test('the pages of any number of workspaces, with or without a limit, contain the whole list', async () => {
+test('the pages of any number of workspaces, with or without a limit, together contain the complete list', async () => {
   const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
   await forAll(20, fc.tuple(size, LIMIT, TURNS), async ([workspaces, limit, turns]) => {
     const servers = [await fixture.start({ workspaces }), await fixture.start({ workspaces })];
@@ -139,7 +139,7 @@ test.each([
   ['rooms', roomsIn],
   ['murals', muralsIn],
 ] as const)(
-  'the pages of the %s in any workspace, with or without a limit, contain the whole list',
+  'the pages of the %s in any workspace, with or without a limit, together contain the complete list',
   async (kind, listOf) => {
     const workspaces = all(createSeedWorkspaces(137).listOf('demo'));
     const workspace = fc.constantFrom(...workspaces);

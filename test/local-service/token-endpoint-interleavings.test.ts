@@ -12,7 +12,7 @@ beforeAll(async () => {
   processes = [await fixture.start({ rotateRefresh: true }), await fixture.start({ rotateRefresh: true })];
 });
 
-/** Generates one use of a refresh token: the process, and the position of the token counted back from the newest known one. */
+/** Generates one use of a refresh token: the process, and the position of the token counted back from the newest. */
 const USE = fc.record({ at: fc.nat(1), back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(4)) });
 type Use = typeof USE extends fc.Arbitrary<infer T> ? T : never;
 
@@ -21,7 +21,7 @@ const PARTS = fc.array(fc.array(USE, { minLength: 1, maxLength: 5 }), { minLengt
 
 const serverAt = (at: number) => processes[at] as LocalService;
 
-/** All tokens that result from one code. The first response is that of the code exchange. */
+/** All tokens that result from one code. The first token response is from the code exchange. */
 interface Family {
   readonly code: string;
   readonly issued: TokenResponse[];
@@ -58,7 +58,7 @@ async function playAll(family: Family, parts: readonly (readonly Use[])[]): Prom
   );
 }
 
-/** Polls until `playing` is done. Resolves with the maximum number of refresh tokens valid at once. */
+/** Polls until `playing` is done. Resolves with the maximum number of refresh tokens valid at the same time. */
 async function countAlive(playing: Promise<void>): Promise<number> {
   const over = new AbortController();
   const played = playing.finally(() => over.abort());
@@ -70,7 +70,7 @@ async function countAlive(playing: Promise<void>): Promise<number> {
   return most;
 }
 
-test('with rotation, only one refresh token is valid at a time, in any order over two processes', async () => {
+test('with rotation, only one refresh token is valid at a time, in any order of refreshes across two processes', async () => {
   await forAll(20, PARTS, async (parts) => {
     const family = await newFamily();
     expect(await countAlive(playAll(family, parts))).toBe(1);

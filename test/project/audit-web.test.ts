@@ -16,7 +16,7 @@ test.each([
   ['fatal', 1],
   ['warn', 0],
   ['debug', 0],
-] as const)('a log line at level %s gives %i audit findings', (level, count) => {
+] as const)('a log line at level %s produces %i audit findings', (level, count) => {
   const errors = errorsOf((log) => {
     log.info('request');
     log[level]('something broke');
@@ -40,7 +40,7 @@ function findingsOf({ grade = 'A+', pass = true, status = 200 }): readonly strin
   return evaluateScan(`text before\n${JSON.stringify({ scan, tests, status })}\n`).findings;
 }
 
-test('a page that passes all http-observatory tests with an A+ has no finding', () => {
+test('a page that passes all http-observatory tests with an A+ has no findings', () => {
   expect(findingsOf({})).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ const COMPLETE =
   '[*] Wapiti found 12 URLs and forms during the scan\n[*] Launching module sql\n[*] Launching module xss\n';
 const resultOf = (text: string) => evaluateLog(text, ['sql', 'xss'], 12);
 
-test('a complete wapiti scan has no finding', () => {
+test('a complete wapiti scan has no findings', () => {
   expect(resultOf(COMPLETE)).toEqual({ timedOut: [], findings: [] });
 });
 

@@ -10,7 +10,7 @@ const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 test('the bill of materials lists each production package once and no other packages', () => {
   const production = productionPaths(packages).map((path) => `${nameOf(path)}@${packages[path]?.version}`);
   expect(listed.toSorted()).toEqual([...new Set(production)].toSorted());
-  // npm sbom omits packages that development needs as well.
+  // npm sbom omits packages that are also needed for development.
   expect(listed).toEqual(
     expect.arrayContaining([expect.stringMatching(/^zod@/), expect.stringMatching(/^qs@/)]),
   );

@@ -37,7 +37,7 @@ test('a failed build keeps the previous output, and the next run tries again', a
   expect(existsSync(join(project.folder, 'dist.next'))).toBe(false);
 });
 
-test('if two launchers run at once, one builds and the other waits', async () => {
+test('if two launchers run at the same time, one builds and the other waits', async () => {
   await using project = await createCompilableProject(MAIN);
   const outcomes = await Promise.all([project.run('build.mjs'), project.run('build.mjs')]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);

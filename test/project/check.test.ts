@@ -42,7 +42,7 @@ const TOOLS = [
   'markdownlint-cli2/markdownlint-cli2-bin.mjs',
 ];
 
-/** The other Node version, on which the tests run after this one. */
+/** The other Node version, on which the tests run afterwards. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
 const FAILED_TESTS = `Failed: tests, tests on Node ${OTHER}.`;
 const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
@@ -55,7 +55,7 @@ const otherNode = {
 const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
 const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
-/** Runs the checks of a project whose tools find nothing, except for the given tools. */
+/** Runs the checks in a project whose tools report nothing, apart from the given tools. */
 async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
@@ -65,7 +65,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
-  // The folder has every program that the tests need but no apt-get, so that no test installs a program.
+  // The folder contains every program that the tests need, but no apt-get. The tests can't install anything.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });

@@ -9,7 +9,7 @@ import { minimalEnv } from '../unit/config/minimal-env.ts';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
 
-/** The variables in the example, each with whether it is commented out. */
+/** The variables in the example, each with its value and whether it is commented out. */
 const examples = lines.flatMap((line) => {
   const [, comment, name = '', value = ''] = /^(# )?([A-Z][A-Z_]*)=(.*)$/.exec(line) ?? [];
   return name === '' || name === 'NODE_ENV' ? [] : [{ name, value, commented: comment !== undefined }];

@@ -62,7 +62,7 @@ function rowsUnder(heading: string) {
   });
 }
 
-/** Returns the number of packages, by name, that a package brings in on all platforms together. */
+/** Returns how many packages, counted by name, a package brings in across all platforms. */
 function broughtBy(path: string): number {
   const seen = new Set<string>();
   const visit = (at: string) => {

@@ -3,7 +3,7 @@ import ClosingReporter from '../../scripts/jest-reporter.mjs';
 import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
 import { ROOT } from '../support/constants.ts';
 
-/** Returns the output of the reporter for one file per duration, with these tests in the first file. */
+/** Returns the reporter's output for one file per duration, with these tests in the first file. */
 function print(
   seconds: readonly number[],
   tests: { fullName: string; status: string }[],

@@ -37,7 +37,7 @@ test('docs/monitoring.md explains every log message', () => {
   expect(unexplained).toEqual([]);
 });
 
-/** The code in the section on logs: the example and the code spans. */
+/** The section on logs. The code in it is its example and its code spans. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 

@@ -11,7 +11,7 @@ const PRINT_NODE = `
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** Creates a project with a fake Node 24 that prints `it`, and with only the lock file for Node 22. */
+/** Creates a project with a fake Node 24 that prints `it`. Node 22 has lock files but no program. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';

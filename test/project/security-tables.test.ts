@@ -26,12 +26,12 @@ const LEVEL = String.raw`(?:L[123]|MUST NOT|MUST|SHOULD NOT|SHOULD|advice)`;
 /** Ids that share a level, for example `7.3.1, 7.3.2 L2`. */
 const IDS = new RegExp(String.raw`(?<![\w.-])(${ID}(?:, ${ID})*) (${LEVEL})(?![\w-])`, 'g');
 
-/** A row of a table, or an item of a list, with one or more requirements that have the same verdict. */
+/** A table row or list item with one or more requirements that have the same verdict. */
 interface Entry {
   readonly text: string;
   readonly verdict: string;
   readonly requirements: readonly { readonly id: string; readonly level: string }[];
-  /** What each group of ids requires. In a row it is what Cloakroom does. */
+  /** What each group of ids requires. In a table row, this is what Cloakroom does. */
   readonly subjects: readonly string[];
   /** The text without verdict, ids, subjects and tests. */
   readonly reason: string;
@@ -49,7 +49,7 @@ describe.each(['RFC 10017', 'RFC 9700', 'OWASP ASVS 5.0'])('the requirements of 
     expect(ids.filter((id, at) => ids.indexOf(id) < at)).toEqual([]);
   });
 
-  test('have a level of the standard', () => {
+  test('have a level that the standard defines', () => {
     const level = standard.startsWith('RFC') ? /^(?:MUST|MUST NOT|SHOULD|SHOULD NOT|advice)$/ : /^L[123]$/;
     expect(requirements.filter((requirement) => !level.test(requirement.level))).toEqual([]);
   });
@@ -113,7 +113,7 @@ function entriesUnder(heading: string): Entry[] {
   return entriesOf(sectionOf(heading));
 }
 
-/** Returns the rows and list items of a section. */
+/** Returns the table rows and list items in a section. */
 function entriesOf(section: string): Entry[] {
   const rows = section.split('\n').filter((line) => /^\| (?!Id |-)/.test(line));
   const items = section.match(/^- [^]*?(?=\n\n|\n- |\n*$(?![^]))/gm) ?? [];

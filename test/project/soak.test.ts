@@ -50,7 +50,7 @@ test('no fault explains a wrong response', () => {
   expect(results.wrongResponses).toEqual(['demo received data of guest']);
 });
 
-test('only a refresh token that the session lost during a fault explains a lost session', () => {
+test('the loss of a session is unavoidable only if its refresh token was lost during a fault', () => {
   const results = createResults();
   const kill = { losesTokens: true, to: performance.now() + 1_000 };
   const { from } = results.openWindow('a process is killed', [], kill);
@@ -82,7 +82,7 @@ test('20 rotations of the session keys drop no key and use at most four', () => 
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {
     const steps = rotationSteps(keys, () => String(++created));
-    // A key is in the list before it becomes the first.
+    // A key must be in the list before it becomes the first.
     for (const [at, step] of steps.entries()) expect(steps[at - 1] ?? keys).toContain(step[0]);
     const next = steps.at(-1) ?? [];
     expect(next[0]).not.toBe(keys[0]);

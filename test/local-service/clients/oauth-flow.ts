@@ -51,7 +51,7 @@ export async function signIn(client: OAuthClient): Promise<void> {
 
 /**
  * Checks that the client can sign in, read every page of a list, and twice refresh an expired token and read the list again. The
- * first refresh response has no refresh token, so the second refresh fails if the client has dropped the original one.
+ * first refresh response has no refresh token, so the second refresh fails if the client has dropped the original token.
  */
 export async function expectOAuthFlow(
   client: OAuthClient,
@@ -84,7 +84,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
   expect(new Set(ids).size).toBe(workspaces);
 }
 
-/** Sends an API request for a client that leaves API requests to the app. */
+/** Sends an API request on behalf of a client library that leaves API requests to the app. */
 export async function getWith(accessToken: string, url: string): Promise<ApiResponse> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
   return { status: response.status, body: await response.json() };

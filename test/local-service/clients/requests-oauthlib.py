@@ -1,8 +1,8 @@
 """Runs the steps of an app that uses requests-oauthlib, for requests-oauthlib.test.ts.
 
-Reads one line of JSON for each step, [name, argument]. Prints one line with the outcome, or {"refused": error} for an
-OAuth error from the library. Arguments: how to send the client credentials ("body" or "basic"), and the app and the
-URLs of the service as JSON.
+Reads one line of JSON for each step: [name, argument]. Prints one line with the outcome, or {"refused": error} for an
+OAuth error from the library. Arguments: how to send the client credentials ("body" or "basic"), and a JSON object
+with the app and the URLs of the service.
 """
 
 import json

@@ -23,14 +23,14 @@ const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
 
 type PythonClient = OAuthClient & AsyncDisposable;
 
-/** Starts requests-oauthlib in its own process. A step rejects with the OAuth error of the library. */
+/** Starts requests-oauthlib in its own process. A step rejects with the library's OAuth error. */
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
   const app = JSON.stringify({ ...APP, ...endpointUrls(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
     // Without this, the library refuses http URLs.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
   });
-  child.stdin.on('error', () => {}); // stderr holds the reason
+  child.stdin.on('error', () => {}); // stderr contains the reason
   const exit = once(child, 'exit');
   const errors = text(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -2,10 +2,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toTable } from '../../../scripts/markdown-table.mjs';
 
-/** The document that holds the table. */
+/** The document that contains the table. */
 export const DOCUMENT = fileURLToPath(new URL('../../../docs/local-service.md', import.meta.url));
 
-/** The rows and rules of the service interface, in its order. Each section has one entry, with its rows separated by `|`. */
+/** The rows and rules of the service interface, in order. Each section has one entry, in which `|` separates the rows. */
 const SECTIONS = `
   1: user-scoped tokens
   2: list value | list next | code exchange, access_token | code exchange, expires_in |
@@ -52,7 +52,7 @@ export function readFiles() {
     .map((file) => ({ file, source: readFileSync(new URL(file, import.meta.url), 'utf8') }));
 }
 
-/** Finds the test for each row. Its title, also in a `test.each` table, is the row name, a colon and the requirement. */
+/** Finds the test for each row. A test title, also in a `test.each` table, is the row name, a colon and the requirement. */
 export function findTests() {
   return readFiles().flatMap(({ file, source }) =>
     [...source.matchAll(/^(?:test\(| +)'(\d[^:']*): ([^']+)'/gm)].map(([, row = '', requirement = '']) => ({
@@ -64,7 +64,7 @@ export function findTests() {
 }
 
 /**
- * Returns the document with the table of test files and the rows that each of them tests.
+ * Returns the document with an up-to-date table of the test files and the rows that each of them covers.
  * @param {string} document
  */
 export function withTable(document) {

@@ -130,7 +130,7 @@ test.each([
   expect(await send('application/x-www-form-urlencoded', form)).toEqual(expected);
 });
 
-/** Refused values, by their error. A field set to undefined is omitted. */
+/** Refused values, keyed by the resulting error. A field set to undefined is omitted. */
 type Refused = Partial<Record<TokenError, (string | undefined)[]>>;
 const CLIENT_IDS: Refused = { invalid_client: [undefined, '', 'other-app', 'Demo-App'] };
 const CLIENT_SECRETS: Refused = { invalid_client: [undefined, '', 'wrong', 'Demo-Secret'] };

@@ -68,7 +68,7 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([]);
   });
 
-  test('gets an error that lists all problems at once', async () => {
+  test('gets an error that lists all problems together', async () => {
     const res = await post({ route: 'x', fault: 'y', calls: 'z' });
     expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
   });
@@ -123,7 +123,7 @@ describe('a browser at /_faults', () => {
     expect(res.text).toContain('<option value="murals" selected>');
   });
 
-  test('may send values for fields of another fault', async () => {
+  test('may send values for the fields of another fault', async () => {
     await inBrowser(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
     expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
   });

@@ -48,7 +48,7 @@ test('a fault replaces the status and body for the given number of requests', as
   expect((await list()).status).toBe(200);
 });
 
-test('with 50 concurrent requests over two processes, exactly the given number get the fault', async () => {
+test('with 50 concurrent requests across two processes, exactly the given number get the fault', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
   const responses = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => list(token, index % 2 ? service : second)),
@@ -240,7 +240,7 @@ test('without LOCAL_SERVICE_FAULTS, faults in Redis have no effect and clients c
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
 });
 
-test('an oversized request gets faults, and is refused as usual if the fault reads the body', async () => {
+test('faults apply to an oversized request, which is refused as usual if the fault has to read its body', async () => {
   const large = refreshFields('x', { filler: 'x'.repeat(20_000) });
   await setFault({ route: 'token', fault: 'status', status: 503, calls: 1 });
   expect((await service.postToken(large)).status).toBe(503);

@@ -16,7 +16,7 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The tests over a day and a week have their own file, because they take long. */
+/** The tests that cover a day and a week have their own file, because they are slow. */
 const UNIT_TESTS = ['cloakroom-alerts.test.yaml', 'cloakroom-alerts.long.test.yaml'];
 
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');

@@ -29,7 +29,7 @@ const histogram = (labels: Metric['labels'] = {}): Metric => ({ type: 'histogram
 
 const METHODS = [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])];
 
-/** All metrics of Cloakroom, with the possible values of their labels. */
+/** All Cloakroom metrics, with the possible values of their labels. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_request_duration_seconds: histogram({
     route: Object.keys(ROUTES),

@@ -104,7 +104,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       { name: 'REDIS_URL_FILE', value: `${mount?.mountPath}/redis-url` },
       { name: 'SESSION_KEYS_FILE', value: `${mount?.mountPath}/session-keys` },
     ]);
-    // With a subPath, the kubelet does not update a changed secret.
+    // If a subPath is set, the kubelet does not update a changed secret.
     expect(mount?.subPath).toBeUndefined();
     expect(ofKind(manifests, 'Secret')).toEqual([]);
     expect(Object.keys(settings).filter((name) => /SECRET|KEYS|REDIS_URL/.test(name))).toEqual([]);

@@ -34,7 +34,7 @@ interface Kinds {
   readonly ServiceAccount: ServiceAccount;
 }
 
-/** Builds the objects that `kubectl apply -k` would apply. `folder` is below deploy/kubernetes. */
+/** Builds the objects that `kubectl apply -k` would apply. `folder` is under deploy/kubernetes. */
 export async function buildManifests(folder: string): Promise<Manifest[]> {
   // kubectl reports deprecated fields only on stderr.
   const { stdout, stderr } = await promisify(execFile)('kubectl', ['kustomize', join(FOLDER, folder)]);

@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** Before 2.8, Caddy completes truncated responses that have no length. docs/deploy.md warns about it. */
+/** Before 2.8, Caddy makes truncated responses without a length look complete. docs/deploy.md warns about this. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
@@ -37,7 +37,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     testApp.intercept = () => false;
     testApp.serviceRequests.length = 0;
   });
-  /** Starts a request of the session. The test writes its body. */
+  /** Starts a request in the session. The test writes its body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
     request(options.origin + API_PATH, {
       method,

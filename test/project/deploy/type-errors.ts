@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ROOT } from '../../support/constants.ts';
 
-/** A value that should have a type. */
+/** A value and the type that it should have. */
 export interface TypeAssertion {
   readonly value: unknown;
   readonly type: string;
@@ -23,12 +23,12 @@ const OPTIONS = {
 };
 
 /**
- * Returns the compiler errors for the assertions, one per line. The values are literals in a program, so that the compiler also
- * reports unknown fields.
+ * Returns the compiler errors for the assertions. The values are literals in a program, so that the compiler also reports unknown
+ * fields.
  */
 export async function typeErrors(assertions: readonly TypeAssertion[]): Promise<string[]> {
   await mkdir(join(ROOT, '.cache'), { recursive: true });
-  // Inside the project, so that the compiler finds its packages.
+  // The folder is inside the project, so that the compiler finds its packages.
   const folder = await mkdtemp(join(ROOT, '.cache', 'types-'));
   try {
     const program = assertions.map(
