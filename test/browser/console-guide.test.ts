@@ -23,7 +23,7 @@ test('each code listing is a named region, and its button copies the code unchan
   expect(watched.browserErrors).toEqual([]);
 });
 
-test('if the browser refuses to copy a listing, the page selects it for the user', async () => {
+test('if the browser refuses to copy a listing, the page selects the text for the user', async () => {
   const { page } = await at.open({}, '/console/guide');
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
   await press(page, 'Copy pages.js');

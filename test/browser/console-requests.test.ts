@@ -83,7 +83,7 @@ describe('a request', () => {
   test('with invalid fields is not sent, and the fields are marked', async () => {
     const urls: string[] = [];
     page.on('request', (request) => {
-      if (!request.url().includes('/assets/')) urls.push(request.url()); // the assets of the page may load late
+      if (!request.url().includes('/assets/')) urls.push(request.url()); // the page's assets may load late
     });
     const path = page.getByLabel('Path');
     await path.fill('https://other.example/api/');
@@ -165,7 +165,7 @@ describe('a request', () => {
 });
 
 describe('copying a request', () => {
-  test('as curl gives a command that works in a shell and contains no cookie', async () => {
+  test('as curl produces a command that works in a shell and contains no cookie', async () => {
     await chooseMethod('DELETE');
     await page.getByLabel('Path').fill(`${API_PATH}/it's`);
     await press(page, 'Copy as curl');
@@ -180,7 +180,7 @@ describe('copying a request', () => {
     expect(stdout).toBe('deleted');
   });
 
-  test('as fetch gives code that works in the page', async () => {
+  test('as fetch produces code that works in the page', async () => {
     await press(page, 'Copy as fetch');
     await page.getByText('The fetch code was copied.').waitFor();
     const code = await clipboard();

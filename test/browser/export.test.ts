@@ -130,7 +130,7 @@ describe('an export', () => {
     expect(await page.locator('[data-export-announcement]').textContent()).toBe('');
   });
 
-  test('leaves the announcement of another export in place when it is dismissed', async () => {
+  test('keeps the announcement of another export when it is dismissed', async () => {
     respondToLaterPages((res) => res.end('{"value":[]}'));
     await download(link('CSV'));
     await download(link('NDJSON'));
@@ -257,7 +257,7 @@ describe('an export', () => {
     expect(await link('CSV').count()).toBe(1);
   });
 
-  test('makes the browser ask before the user leaves the page', async () => {
+  test('makes the browser ask for confirmation before the user leaves the page', async () => {
     respondToLaterPages(() => {});
     await link('CSV').click();
     await hundredItems();

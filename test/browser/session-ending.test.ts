@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 describe('a session that is about to expire', () => {
-  /** Advances the clock of the page until it checks the session, which has LEFT_MS left. */
+  /** Advances the page's clock until the page checks the session, which has LEFT_MS left. */
   const comeNearTheEnd = async () => {
     await session.setIdleMs(LEFT_MS);
     await context.clock.fastForward(NEAR_THE_END);
@@ -76,7 +76,7 @@ describe('a session that is about to expire', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
   });
 
-  test('shows a notice in each tab until the user extends it in one of them', async () => {
+  test('shows a notice in every tab until the user extends the session in one of them', async () => {
     const second = await context.newPage();
     await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await waitForSessionStatus(second);
@@ -97,7 +97,7 @@ describe('a session that is about to expire', () => {
     expect(await page.getByText('Cloakroom did not respond').count()).toBe(0);
   });
 
-  test('is checked once more before the page is hidden', async () => {
+  test('is checked again before the page is hidden', async () => {
     await comeNearTheEnd();
     await session.end();
     await context.clock.runFor(LEFT_MS + 2_000);

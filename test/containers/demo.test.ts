@@ -100,7 +100,7 @@ describe('docker compose --profile demo up', () => {
     for (const secret of secrets) expect(logs + inspected).not.toContain(secret);
   });
 
-  test('gives Redis no secrets of the app, and refuses clients without a password', async () => {
+  test('gives Redis none of the app’s secrets, and refuses clients without a password', async () => {
     const redisCli = async (...args: string[]) => execIn('redis', 'redis-cli', ...args);
     const asHealth = ['--user', 'health', '--pass', 'none'];
     expect(await redisCli('ping')).toMatch(/^NOAUTH/);
@@ -109,7 +109,7 @@ describe('docker compose --profile demo up', () => {
     await expect(execIn('redis', 'cat', '/secrets/session-keys')).rejects.toThrow('Permission denied');
   });
 
-  test('gives the local service no access to the secrets and keys of the app', async () => {
+  test('gives the local service no access to the app’s secrets and keys', async () => {
     const names = (await execIn('local-service', 'ls', '/secrets')).split('\n');
     expect(names).toEqual(expect.arrayContaining(['client-secret', 'redis-url', 'session-keys']));
     const readable = await Promise.all(

@@ -77,7 +77,7 @@ describe('three app containers behind a load balancer', () => {
   });
 });
 
-/** Counts the token requests in the log of the local service. */
+/** Counts the token requests in the local service's log. */
 async function countTokenRequests(): Promise<number> {
   const logs = await testApp.compose(['logs', '--no-log-prefix', 'local-service']);
   return logs.split('"path":"/api/public/v1/authorization/oauth2/token"').length - 1;

@@ -246,7 +246,7 @@ describe('a JSON body in compatibility mode', () => {
     });
   });
 
-  test('is refused if it is nested as deeply as 16 KiB allow, or deeper', async () => {
+  test('is refused if it is nested as deeply as 16 KiB allows, or deeper', async () => {
     const opening = fc.constantFrom('[', '{"a":', '{"client_id":', '{"__proto__":');
     await forAll(30, fc.tuple(opening, fc.nat(20_000), fc.boolean()), async ([open, depth, isClosed]) => {
       const close = (open === '[' ? ']' : '}').repeat(depth);

@@ -31,7 +31,7 @@ import {
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-// Authorization requests and the forms of their pages, with one part altered or replaced by arbitrary text.
+// Authorization requests and the forms on their pages, with one part altered or replaced by arbitrary text.
 
 const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
 const SCOPES = ['room:read', 'room:write', 'workspace:read'];
@@ -166,7 +166,7 @@ describe('a form', () => {
     });
   });
 
-  test('with an altered cookie is treated as one from another browser', async () => {
+  test('with an altered cookie is treated like a form from another browser', async () => {
     const { form, cookie } = await fill(signedIn, { step: 'allow' });
     const header = altered(`local_service=${cookie}`, HEADER_BYTE).filter(
       (text) => parseCookie(text)['local_service'] !== cookie,

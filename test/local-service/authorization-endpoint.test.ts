@@ -18,7 +18,7 @@ import {
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
 
-// Behaviour beyond the rows of the interface, which conformance/authorization.test.ts covers.
+// Behaviour that the rows of the interface do not specify. conformance/authorization.test.ts covers the rows.
 
 const url = authorizationUrl();
 
@@ -128,7 +128,7 @@ test('a wrong password shows the sign-in page again with a message and the user 
   expect((await browser.get(url)).text).toContain('type="password"');
 });
 
-test('the password of another account is refused', async () => {
+test('the password for another account is refused', async () => {
   const browser = openBrowser(service);
   const page = await browser.get(url);
   const res = await browser.submit(url, page, 'sign-in', { username: 'demo', password: 'guest' });

@@ -25,7 +25,7 @@ test('the service serves the front page, its stylesheet and /healthz', async () 
   expect((await request(service).get('/healthz')).body).toEqual({ status: 'ok' });
 });
 
-test('an unknown path gets an error page outside the API and JSON inside it', async () => {
+test('an unknown path gets an error page outside the API and a JSON error inside it', async () => {
   const outside = await request(service).get('/nowhere');
   expect([outside.status, outside.type]).toEqual([404, 'text/html']);
   expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // in the title and the heading

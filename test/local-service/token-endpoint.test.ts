@@ -4,7 +4,7 @@ import { INVALID_GRANT, apiRefusal, outcomeOf } from '../support/local-service/e
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { PKCE, VERIFIER, tokensOf } from '../support/local-service/requests.ts';
 
-// Behaviour beyond the rows of the interface, which conformance/ covers.
+// Behaviour that the rows of the interface do not specify. conformance/ covers the rows.
 
 const { fixture, service } = useLocalService();
 const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
@@ -41,7 +41,7 @@ describe('a replayed code', () => {
     expect(await listWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_REVOKED'));
   });
 
-  test('does not affect another sign-in of the same user', async () => {
+  test('does not affect another sign-in by the same user', async () => {
     const { access_token } = await service.newTokens();
     const code = await service.newCode();
     for (const _ of ['first', 'replay']) await service.exchange(code);

@@ -31,7 +31,7 @@ const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], 
 const start = async (env = {}, nodeOptions: readonly string[] = []) =>
   startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
 
-/** Resolves with the URL of a program once it is ready. It listens before Redis is connected. */
+/** Resolves with the URL of a program once it is ready. It starts to listen before Redis is connected. */
 async function readyUrl(program: Program): Promise<string> {
   const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
@@ -156,7 +156,7 @@ describe('npm start', () => {
     expect((await program.waitForExit()).code).toBe(0);
   });
 
-  test('exits with 1 if a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
+  test('exits with 1 if a request takes longer than SHUTDOWN_SECONDS, and does not log a service failure', async () => {
     await using program = await start({ SHUTDOWN_SECONDS: '1' });
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');

@@ -4,7 +4,7 @@ import { errorsIn } from '../../audit/support/app-log.mjs';
 import { evaluateLog } from '../../audit/support/wapiti-log.mjs';
 import { createLog, type Logger } from '../../src/observability/logger.ts';
 
-/** Returns the errors that the audit finds in a log of Cloakroom. */
+/** Returns the errors that the audit finds in a Cloakroom log. */
 function errorsOf(write: (log: Logger) => void): string[] {
   let text = '';
   write(createLog('debug', { write: (line) => void (text += line) }));
@@ -29,7 +29,7 @@ test('the audit reports an empty log', () => {
   expect(errorsIn('')).toEqual(['the log is empty']);
 });
 
-test('the audit reports a line that is not JSON, except an unfinished last one', () => {
+test('the audit reports a line that is not JSON, except an unfinished last line', () => {
   expect(errorsIn('node: out of memory\n{"level":"info","ms')).toEqual(['node: out of memory']);
 });
 

@@ -60,7 +60,7 @@ describe('the Dockerfile', () => {
     }
   });
 
-  test('passes the options of npm start to Node', () => {
+  test('passes the same options to Node as npm start', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const options = scripts['start']?.match(/--[\w-]+(?:=\S+)?/g) ?? [];
     expect(options.length).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ const SCRIPTS = Object.keys(
   (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
 
-/** Suppresses parser warnings about the custom tags of Compose. */
+/** Suppresses parser warnings about Compose's custom tags. */
 const UNKNOWN_TAGS = { logLevel: 'error' } as const;
 
 const SERVICES = new Set(
@@ -136,7 +136,7 @@ function withoutKeywords(command: string): string {
   return KEYWORDS.test(command) ? withoutKeywords(command.replace(KEYWORDS, '')) : command;
 }
 
-/** Returns the missing things that a command refers to. */
+/** Returns the programs, scripts, services, files and variables in a command that do not exist. */
 function faultsOf({ words, line }: Command): string[] {
   const start = words.findIndex((word) => !/^[A-Za-z_][\w]*=/.test(word));
   const settings = words.slice(0, start < 0 ? words.length : start).map((word) => word.split('=')[0] ?? '');

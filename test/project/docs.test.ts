@@ -20,7 +20,7 @@ describe.each(DOCUMENTS)('%s', (file) => {
   });
 });
 
-test('README and docs have at most 30,000 words together', () => {
+test('README and docs together have at most 30,000 words', () => {
   const counted = DOCUMENTS.filter((file) => file === 'README.md' || file.startsWith('docs/'));
   const words = counted.map((file) => readFileSync(join(ROOT, file), 'utf8').trim().split(/\s+/).length);
   expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(30_000);

@@ -96,7 +96,7 @@ test('the log audit finds a truncated line', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('a log audit with a finding counts as a failed test, and one without as a passed test', () => {
+test('a log audit with findings counts as a failed test, and without findings as a passed test', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
 });

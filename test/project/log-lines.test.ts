@@ -21,7 +21,7 @@ function messagesOf(source: string): string[] {
   });
 }
 
-/** Returns the text between the parenthesis before `start` and the closing one. */
+/** Returns the text between the parenthesis before `start` and the closing parenthesis. */
 function argumentsAt(source: string, start: number): string {
   let depth = 1;
   let end = start;
@@ -37,7 +37,7 @@ test('docs/monitoring.md explains every log message', () => {
   expect(unexplained).toEqual([]);
 });
 
-/** The section on logs. The code in it is its example and its code spans. */
+/** The section on logs. `codeOfLogs` is its JSON example and its code spans. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 

@@ -7,7 +7,7 @@ const TEXT = readFileSync(new URL('docs/compliance.md', ROOT), 'utf8');
 const VERDICTS = new Set(['Met', 'Partly met', 'Not met', 'Service', 'Operator', 'Not applicable']);
 const NEEDS_EVIDENCE = new Set(['Met', 'Partly met']);
 
-/** The number of requirements of each RFC. */
+/** The number of requirements in each RFC. */
 const RFC_REQUIREMENTS: Readonly<Record<string, number>> = { 'RFC 10017': 30, 'RFC 9700': 76 };
 
 /** The number of requirements in each section of ASVS 5.0.0. They are numbered from 1. */

@@ -51,7 +51,7 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Creates a project that can be compiled, with the tsconfig files and the TypeScript of Cloakroom. */
+/** Creates a project that can be compiled, with Cloakroom's tsconfig files and TypeScript version. */
 export async function createCompilableProject(files: Readonly<Record<string, string>>) {
   const project = await createSmallProject(files);
   const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];

@@ -66,7 +66,7 @@ test('the loss of a session is unavoidable only if its refresh token was lost du
   expect(lost.map(({ session }) => session)).toEqual(['two', 'three']);
 });
 
-test('the log reveals which sessions ended because of a used refresh token', async () => {
+test('the log reveals which sessions ended because their refresh token had already been used', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'log');
   const ended = { level: 'info', time: 2_000, session: 'abc', reason: 'invalid_grant', msg: 'session ended' };

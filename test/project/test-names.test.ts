@@ -54,7 +54,7 @@ const TESTED_WITH: Readonly<Record<string, string>> = {
   'workspaces/workspaces-services': 'test/app/workspaces/routes.test',
 };
 
-/** Returns the paths of all files below a folder with this extension, without the extension. */
+/** Returns the paths of all files under a folder that have this extension, without the extension. */
 const filesIn = (folder: string, extension: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith(extension))

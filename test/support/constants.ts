@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-// Constants shared by many tests. Importing them from the product would compare it with itself, which would prove nothing.
+// Constants shared by many tests. Importing them from the product would only compare it with itself.
 
 /** The root folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');

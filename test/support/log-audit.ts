@@ -31,7 +31,7 @@ export function recordSecret(kind: string, value: unknown): void {
   appendFileSync(fileOf(FOLDER, 'secrets'), `${JSON.stringify({ kind, value })}\n`);
 }
 
-/** Records the secrets among the variables of a process. */
+/** Records the secrets in the variables of a process. */
 export function recordSecretVariables(env: Readonly<Record<string, string | undefined>>): void {
   for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) recordSecret(name, env[name]);
   for (const key of env['SESSION_KEYS']?.split(',') ?? []) {
@@ -77,7 +77,7 @@ function recordCookie(value = ''): void {
   recordSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
-/** Records query values that look generated, except the standard error codes of OAuth. */
+/** Records query values that look generated, except standard OAuth error codes. */
 export function recordQueryValues(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isStandardErrorCode(value);
@@ -104,7 +104,7 @@ function recordTokens(text: unknown): void {
     recordSecret(name, value);
 }
 
-/** Calls `listener` with the arguments of a method before each call of the method. */
+/** Calls `listener` with the arguments of a method before each call to the method. */
 function beforeRun<T extends string>(
   owner: Record<T, unknown> | object,
   method: T,

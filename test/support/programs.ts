@@ -72,7 +72,7 @@ export async function startProgram(
       const [code] = await exit;
       return { code, output };
     },
-    /** Resolves with the command lines of running processes that mention the folder. */
+    /** Resolves with the command lines of running processes that mention the program's folder. */
     leftovers: async () => commandLinesWith(folder),
     async [Symbol.asyncDispose]() {
       signalGroup('SIGKILL');

@@ -44,7 +44,7 @@ export function watchConnection(socket: Socket, received: readonly Buffer[] = []
   };
 }
 
-/** Opens a connection to a port of this machine. */
+/** Opens a connection to a port on this machine. */
 export async function openConnection(port: number): Promise<RawConnection> {
   const socket = connect(port, '127.0.0.1').setNoDelay();
   const end = watchConnection(socket);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Starts a TCP server on a free port of the loopback interface. Disposal closes all connections. */
+/** Starts a TCP server on a free port on the loopback interface. Disposal closes all connections. */
 export async function startTcpServer(onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -18,7 +18,7 @@ export function endpointUrls(server: Server) {
   return { origin, authorize: `${oauth}/`, token: `${oauth}/token`, workspaces: `${api}/workspaces` };
 }
 
-/** A response of the API. */
+/** A response from the API. */
 export interface ApiResponse {
   readonly status: number;
   readonly body?: unknown;
@@ -50,8 +50,9 @@ export async function signIn(client: OAuthClient): Promise<void> {
 }
 
 /**
- * Checks that the client can sign in, read every page of a list, and twice refresh an expired token and read the list again. The
- * first refresh response has no refresh token, so the second refresh fails if the client has dropped the original token.
+ * Checks that the client can sign in and read every page of a list, and can then refresh an expired token and read the list
+ * again, twice. The first refresh response has no refresh token, so the second refresh fails if the client has dropped the
+ * original token.
  */
 export async function expectOAuthFlow(
   client: OAuthClient,

@@ -15,7 +15,7 @@ const sendTokenRequest = createTokenRequestSender(10_000);
 const dialectFetch: openid.CustomFetch = async (url, init) =>
   toStandardResponse(await sendTokenRequest(url, init));
 
-/** The settings of a client: the URLs of a service, and how to use and authenticate to its token endpoint. */
+/** A client's settings: the URLs of a service, how to send requests to it, and how to authenticate to its token endpoint. */
 interface Settings {
   readonly addresses: ReturnType<typeof endpointUrls>;
   readonly tokenFetch: openid.CustomFetch;

@@ -49,7 +49,7 @@ function createClient(
   };
 }
 
-/** Matches a library error that contains the response of the token endpoint. */
+/** Matches a library error that contains the response from the token endpoint. */
 const refusal = (error: string) => ({ data: { payload: expect.objectContaining({ error }) } });
 
 test('simple-oauth2 with credentials in the body completes the whole flow', async () => {

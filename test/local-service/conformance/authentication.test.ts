@@ -40,7 +40,7 @@ const listWith = async (accessToken: string) => outcomeOf(await service.getApi('
 const outcomeWith = (overrides: Fields, server = service) =>
   authorizationOutcome(server, authorizationUrl(overrides));
 
-test('1 user-scoped tokens: a token acts only for the user who allowed it', async () => {
+test('1 user-scoped tokens: a token acts only for the user who granted it', async () => {
   const [demo, guest] = [await service.newTokens(), await service.newTokens(undefined, 'guest')];
   const idsFor = async (token: string) => idsOf(await service.readPages('/workspaces', token));
   const ofGuest = await idsFor(guest.access_token);

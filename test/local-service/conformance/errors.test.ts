@@ -152,7 +152,7 @@ test('7 invalid_grant, code expired: the code is too old', async () => {
   expect(await exchange(codes[1])).toEqual(INVALID_GRANT);
 });
 
-test('7 invalid_grant, code revoked: the grant of the user has been revoked', async () => {
+test('7 invalid_grant, code revoked: the user’s grant has been revoked', async () => {
   const code = await service.newCode();
   expect(await exchange(code)).toEqual(TOKENS);
   expect(await exchange(code)).toEqual(INVALID_GRANT); // a replay revokes the grant

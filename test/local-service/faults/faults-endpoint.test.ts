@@ -87,7 +87,7 @@ describe('a program at /_faults', () => {
     expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
   });
 
-  test('gets the allowed methods in response to an unsupported one', async () => {
+  test('gets the allowed methods in response to an unsupported method', async () => {
     const res = await request(service).put('/_faults').expect(405);
     expect(res.get('allow')).toBe('GET, HEAD, POST, DELETE');
   });
@@ -180,7 +180,7 @@ describe('a request to /_faults', () => {
     remote.close();
   });
 
-  test('is accepted from a page of the same origin', async () => {
+  test('is accepted from a page on the same origin', async () => {
     const { port } = service.address() as { port: number };
     await post({ route: 'any', fault: 'cut' })
       .set({ host: `localhost:${port}`, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })

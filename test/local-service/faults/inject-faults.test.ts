@@ -225,7 +225,7 @@ test('a fault for one route takes precedence over a fault for any route', async 
   await request(service).get(authorizationUrl()).expect(500);
 });
 
-test('a path outside the interface gets no fault', async () => {
+test('faults do not apply to a path outside the interface', async () => {
   await setFault({ route: 'any', fault: 'reset-before' });
   await request(service).get('/healthz').expect(200);
   await request(service).get('/').expect(200);

@@ -8,7 +8,7 @@ import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
 const startHealth = async (status: number, host?: string) =>
   startHttpServer((req, res) => res.writeHead(req.url === '/healthz' ? status : 404).end(), host);
 
-/** Runs the same program as the HEALTHCHECK of the image. */
+/** Runs the same program as the image's HEALTHCHECK. */
 async function health(port: number, env: Readonly<Record<string, string>> = {}, ...args: string[]) {
   const variables = { PORT: String(port), ...env };
   await using program = await startProgram(process.execPath, ['dist/cli/health.js', ...args], variables);

@@ -119,7 +119,7 @@ describe('while a cluster master and its replica hang', () => {
 
   test('the other masters keep serving their sessions', async () => expectServed(toOthers));
 
-  test('a newly started process serves the sessions of the other masters', () => {
+  test('a newly started process serves the sessions on the other masters', () => {
     expect(Object.keys(tally(ofNewProcess))).toEqual(['200']);
   });
 });

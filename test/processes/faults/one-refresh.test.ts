@@ -17,7 +17,7 @@ afterEach(() => fleet.service.reset());
 const sendAll = async (cookie: string, requests: number, given = fleet) =>
   Promise.all(Array.from({ length: requests }, async (_, at) => send(given.at(at).url, cookie)));
 
-test('200 requests of a session with an expired token cause one token request, and succeed soon after its response', async () => {
+test('200 requests for a session with an expired token cause one token request, and succeed soon after its response', async () => {
   const used = new Set<string | undefined>();
   fleet.service.intercept = async ({ url, headers }) => {
     if (url === TOKEN_PATH) await delay(TOKEN_LATENCY_MS);

@@ -35,7 +35,7 @@ const startClients = (clients: number, kinds: readonly (() => Promise<FleetRespo
     return (kinds[count % kinds.length] as () => Promise<FleetResponse>)();
   });
 
-test('no request fails while processes are replaced one after another', async () => {
+test('no request fails while processes are replaced one at a time', async () => {
   await using fleet = await startBalancedFleet();
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const requests = createMixedRequests(fleet, sessions);
@@ -62,7 +62,7 @@ test('no request fails while processes are replaced one after another', async ()
   expect(sessionsLost).toBe(0);
 });
 
-test('another process takes over the reads of a killed process, and no write is repeated', async () => {
+test('another process takes over the read requests of a killed process, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const requests = createMixedRequests(fleet, sessions);

@@ -13,7 +13,7 @@ const fleet = useFleet({
   service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
 });
 
-test('100 users with 20 concurrent requests each over three processes receive only their own responses', async () => {
+test('100 users with 20 concurrent requests each, across three processes, receive only their own responses', async () => {
   // A third of the tokens have expired and the service refuses another third, so that refreshes run alongside the requests.
   const sessions = await Promise.all(
     Array.from({ length: USERS }, async (_, at) => {

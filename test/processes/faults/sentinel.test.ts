@@ -35,7 +35,7 @@ describe('when the master is killed under load', () => {
 
   failovers.testFailover(() => failover);
 
-  test('each process logs the lost and the restored connection once each, without the password', () => {
+  test('each process logs the lost connection once and the restored connection once, without the password', () => {
     const count = (words: string) => logged.filter((line) => line.includes(`"${words}"`)).length;
     expect(count('redis connection lost')).toBe(fleet.processes.length);
     expect(count('redis connection restored')).toBe(fleet.processes.length);
@@ -72,7 +72,7 @@ describe('when the master hangs under load and returns after another has taken i
     expect(Object.keys(tally(failover.afterwards))).toEqual(['200']);
   });
 
-  test('a process exits on SIGTERM in the meantime', () => {
+  test('a process exits on SIGTERM during the outage', () => {
     expect(shutdown.exitCode).toBe(0);
     expect(shutdown.ms).toBeLessThan(5_000);
   });

@@ -19,7 +19,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
   const fleet = useFleet({ processes: 2, service });
   /** Holds requests from Cloakroom before the service handles them. */
   const serviceRequest = createBarrier();
-  /** Holds responses of the token endpoint once the service has issued the tokens. */
+  /** Holds responses from the token endpoint once the service has issued the tokens. */
   const tokenResponse = createBarrier();
   /** Holds a response in the middle of its body. */
   const stream = createBarrier();
@@ -95,7 +95,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     await expectEnded(session, what, [late]);
   });
 
-  test('while four requests wait for a refresh ends all of them in both processes', async () => {
+  test('while four requests wait for a refresh ends them all in both processes', async () => {
     const session = await fleet.createSession('demo', EXPIRED);
     /** Counts how often sessions were read for API requests and pages. */
     const sessionReads = async () =>

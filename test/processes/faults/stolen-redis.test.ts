@@ -80,7 +80,7 @@ test('an attacker with a dump of Redis and the session keys can decrypt nothing'
   expect(decrypted.filter((text) => text !== null)).toEqual([]);
 });
 
-test('an attacker who also has one cookie can decrypt only the data of that session', () => {
+test('an attacker who also has one cookie can decrypt only that session’s data', () => {
   const decrypted = decryptAll([victim.id]).filter((text) => text !== null);
   expect(decrypted.filter((text) => text.includes(victim.grant.accessToken))).toHaveLength(1);
   expect(decrypted.length).toBeGreaterThan(1); // its page cursors

@@ -32,7 +32,7 @@ const beginResponse = (res: ServerResponse, then?: () => void) => {
   res.write('{"access_token":"half of', then);
 };
 
-/** Failures of a token endpoint that reveal nothing about the grant. None of them may end a session. */
+/** Token endpoint failures that reveal nothing about the grant. None of them may end a session. */
 const OUTAGES: Readonly<Record<string, Outage>> = {
   'closes the connection': (req) => void req.socket.destroy(),
   'closes the connection during its response': (_req, res) => beginResponse(res, () => res.destroy()),
@@ -141,7 +141,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     outage = observed.get(how) as ObservedOutage;
   });
 
-  test('an expired token leads to a 503 with Retry-After that does not change the cookie', () => {
+  test('an expired token leads to a 503 that has Retry-After and does not change the cookie', () => {
     const { during } = outage.expired;
     expect(Object.keys(tally(during))).toEqual(['503 token_endpoint_unavailable']);
     for (const { headers } of during) {

@@ -36,7 +36,7 @@ beforeEach(() => {
   service.readAfter = Promise.resolve();
 });
 
-/** Returns by how much the process has grown at the end or its peak has exceeded the warm peak, whichever is larger. */
+/** Returns the growth of the process at the end, or the rise of its peak above the warm peak, whichever is larger. */
 async function growthDuring(run: () => Promise<void>): Promise<number> {
   const before = await readStatus('VmRSS');
   const peak = await watchPeak();

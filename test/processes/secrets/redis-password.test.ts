@@ -17,7 +17,7 @@ function connectAdmin({ port }: RedisServer) {
   return Object.assign(admin, { [Symbol.asyncDispose]: async () => void (await admin.quit()) });
 }
 
-test('two processes under load switch to another Redis password, and no request fails', async () => {
+test('two processes under load switch to a new Redis password, and no request fails', async () => {
   await using server = await startRedisServer();
   await using admin = connectAdmin(server);
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);

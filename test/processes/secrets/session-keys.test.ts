@@ -16,7 +16,7 @@ const onlyB = { current: [Buffer.from(B, 'base64url')] };
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAGE = { path: '/workspaces', headers: ACCEPT_HTML };
 
-/** Returns whether the record of a session is encrypted under key B. */
+/** Returns whether a session record is encrypted under key B. */
 async function isEncryptedUnderB({ redis }: Fleet, { id }: TestSession): Promise<boolean> {
   const key = sessionKey('cloakroom:', id);
   return createEncryption(onlyB).decrypt((await redis.get(key)) ?? '', id, key) !== null;
@@ -98,6 +98,6 @@ test('a removed key no longer decrypts anything, not even a cached session', asy
   await folder.write('SESSION_KEYS', B);
   await fleet.at(0).reloadSecrets();
   expect(await send(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
-  // The signature of the cookie is valid, but the session is encrypted under A.
+  // The cookie signature is valid, but the session is encrypted under A.
   expect(await send(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });
 });

@@ -46,7 +46,7 @@ describe('the alert rules', () => {
     600_000,
   );
 
-  test('each fire in a unit test', () => {
+  test('all fire in a unit test', () => {
     const fired = [
       ...UNIT_TESTS.map(read)
         .join('')

@@ -34,7 +34,7 @@ describe('the dashboard expressions', () => {
     expect(expressions.flatMap((expression) => unknownNames(filledIn(expression)))).toEqual([]);
   });
 
-  test('use every metric of Cloakroom', () => {
+  test('use every Cloakroom metric', () => {
     const all = expressions.join('\n');
     expect(Object.keys(cloakroomMetrics).filter((name) => !all.includes(name))).toEqual([]);
   });

@@ -177,7 +177,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
 });
 
 describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {
-  test('is a valid configuration of Cloakroom', async () => {
+  test('is a valid Cloakroom configuration', async () => {
     const manifests = await buildManifests(folder);
     const settings = onlyOne(manifests, 'ConfigMap').data ?? {};
     const [container] = onlyOne(manifests, 'Deployment').spec?.template.spec?.containers ?? [];
@@ -238,7 +238,7 @@ test.each([
   expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
 });
 
-/** Returns the example REDIS_URL of an overlay with a user and a password. */
+/** Returns the example REDIS_URL in an overlay, with a user and a password. */
 function redisUrlIn(folder: string): string {
   const text = readFileSync(join(ROOT, 'deploy/kubernetes', folder, 'kustomization.yaml'), 'utf8');
   const [, url = ''] = /redis-url: (\S+)/.exec(text) ?? [];

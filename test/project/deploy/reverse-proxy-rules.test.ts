@@ -14,7 +14,7 @@ import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** URLs whose question mark was encoded or lost. */
+/** Targets whose question mark was encoded, replaced or lost. */
 const MANGLED = ['%3Fcode=', '%253fcode=', ';code=', '&code=', ',code=', '/code=', '%26', '%3b', '%23'].map(
   (lead) => `/seen${lead}${SECRET}`,
 );

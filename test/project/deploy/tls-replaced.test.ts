@@ -47,7 +47,7 @@ test.each(REVERSE_PROXIES)(
       expect(await old.stop()).toBe(0);
       const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
       await proxy.takeOutOfRotation(null);
-      // Until the reverse proxy has checked the new process, only the other one receives requests.
+      // Until the reverse proxy has checked the new process, only the other process receives requests.
       await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
     }
     const responses = await load.stop();

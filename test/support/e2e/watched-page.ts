@@ -32,7 +32,7 @@ const NOTE_SESSION = `{
   };
 }`;
 
-/** Shorter than the timeout of a test, so that Playwright reports the missing element. */
+/** Shorter than the test timeout, so that Playwright reports the missing element. */
 const ACTION_TIMEOUT_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** The kernel assigns ports from 32768 up (ip(7)), so it never gives a lower port to another process, even a closed one. */
+/** The kernel assigns ports from 32768 up (ip(7)), so no process is assigned one of these, even while it is closed. */
 const LOWEST = 12_000;
 const PORTS = 20_000;
 

@@ -56,7 +56,7 @@ const EDITS: readonly Edit[] = [
   (text, at) => text.slice(0, at) + percentEncode(text.slice(at, at + 1)) + text.slice(at + 1),
 ];
 
-/** Generates `valid` with one change, and unrelated texts made of `unit`. Never generates `valid` itself. */
+/** Generates `valid` with one change, and unrelated texts made of `unit` characters. Never generates `valid` itself. */
 export function altered(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
   // Parsers fail most often at the start or end of a text.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));

@@ -53,7 +53,7 @@ export function openBrowser(server: Server) {
   };
 }
 
-/** Returns the hidden token of the form on a page. */
+/** Returns the hidden token in the form on a page. */
 export function formTokenOf(page: Response): string {
   const token = /name="form_token" value="(?<token>[^"]+)"/.exec(page.text)?.groups?.['token'];
   if (token === undefined) throw new Error(`No form on this page (${page.status}).`);

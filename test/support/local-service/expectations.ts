@@ -6,7 +6,7 @@ import { CALLBACK, type RawResponse } from './requests.ts';
 const JSON_TYPE = 'application/json';
 const ANY_TEXT: unknown = expect.stringMatching(/.+/);
 
-/** Matches a token of the service. */
+/** Matches a token from the service. */
 export const ANY_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
 
 /** Matches a valid error_description (RFC 6749 §5.2). */
@@ -82,7 +82,7 @@ export function expectStatus(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
 }
 
-/** Checks for an error in the shape of the API. */
+/** Checks for an error in the API's format. */
 export function expectApiError(response: RawResponse, status: number, code: string): void {
   expect(response.status).toBe(status);
   expect(JSON.parse(response.text)).toEqual({ code, message: ANY_TEXT, details: [] });

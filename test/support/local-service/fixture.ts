@@ -85,7 +85,7 @@ function requestsTo(server: Server) {
     return code;
   }
 
-  /** Requests a path of the API with an access token. */
+  /** Requests an API path with an access token. */
   function getApi(path: string, accessToken?: string): request.Test {
     const test = request(server).get(`/api/public/v1${path}`);
     return accessToken === undefined ? test : test.set('authorization', `Bearer ${accessToken}`);

@@ -26,7 +26,7 @@ export async function openRedis(url: string): Promise<Redis & AsyncDisposable> {
 
 export type SessionReader = Awaited<ReturnType<typeof openSessionReader>>;
 
-/** Opens a client and its session reads. `idleSeconds` is the time to live that a read sets on a key. */
+/** Opens a client and a session reader. `idleSeconds` is the time to live that a read sets on a key. */
 export async function openSessionReader(url: string, idleSeconds: number) {
   const client = await openRedis(url);
   const read = createSessionReads(client, idleSeconds);

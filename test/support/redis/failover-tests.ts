@@ -43,7 +43,7 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
 /** Enough for each master in a cluster to hold some of them. */
 const SESSIONS = 30;
 
-/** Tests that all uses of Redis in Cloakroom work with the Redis of this fleet. */
+/** Tests that everything for which Cloakroom uses Redis works with this fleet's Redis. */
 export function testUserJourney(fleet: TwoProcesses): void {
   test('a user can sign in, read several pages and sign out permanently', async () => {
     const { origin, processes } = fleet;

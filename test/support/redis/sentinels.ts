@@ -55,7 +55,7 @@ export async function startSentinels() {
     url: `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}`,
     nodes,
     sentinels,
-    /** Resolves with the master according to the first Sentinel that replies. */
+    /** Resolves with the master that the first Sentinel to reply reports. */
     master,
     /** Resolves once another failover would succeed. */
     readyForFailover: async () =>

@@ -42,7 +42,7 @@ test('missing secrets are created, and only their owner can read them', async ()
   for (const name of secrets) expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
 });
 
-test('a secret in the folder is kept until another one is given', async () => {
+test('a secret in the folder is kept until a new one is given', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = { keys: await folder.read('session-keys'), redis: await folder.read('redis-url') };
@@ -54,7 +54,7 @@ test('a secret in the folder is kept until another one is given', async () => {
   expect(await folder.read('redis-url')).toBe(before.redis);
 });
 
-test('a missing password is created again, and the other one is kept', async () => {
+test('a missing password is created again, and the other password is kept', async () => {
   await using folder = await createFolder();
   await folder.update();
   const app = await folder.read('redis-url');
@@ -82,7 +82,7 @@ test('secrets can come from files', async () => {
   expect(await folder.read('client-secret')).toBe('a-client-secret');
 });
 
-test('an app with its own CLIENT_ID does not get the client secret of the demo', async () => {
+test('an app with its own CLIENT_ID does not get the demo’s client secret', async () => {
   await using folder = await createFolder();
   const output = 'CLIENT_SECRET is required where CLIENT_ID is set\n';
   expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({ code: 1, output });
@@ -110,7 +110,7 @@ test('a secret is replaced atomically, so that a reader finds either the old or 
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('the ACL file allows the app all keys, the local service its own keys, and other users only PING', async () => {
+test('the ACL file grants the app all keys, the local service its own keys, and other users only PING', async () => {
   await using folder = await createFolder();
   await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);

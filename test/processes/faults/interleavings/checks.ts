@@ -47,7 +47,7 @@ export async function settle(run: Run): Promise<void> {
 
 /**
  * Expires every token once more after a run, and uses every session at both processes. A session that holds an outdated
- * refresh token is lost at this point at the latest.
+ * refresh token is lost here, if not before.
  */
 export async function useEverySession(run: Run): Promise<void> {
   const { model, fleet } = run;

@@ -22,7 +22,7 @@ export interface SessionModel {
   /** The service has revoked the grant: the next use must end the session. */
   isRevoked: boolean;
   endedAt: number;
-  /** When a refresh was last needed. Each expiry and each revoked access token justifies one refresh. */
+  /** The time at which a refresh was last needed. Each expiry and each revoked access token justifies one refresh. */
   refreshDueAt: number;
   /** How often an access token of this session was revoked. */
   revocations: number;
@@ -35,7 +35,7 @@ export interface Model {
   /** The index of the stopped process. */
   stopped: number | null;
   tokenEndpointFails: boolean;
-  /** How far the clocks of Cloakroom's processes are ahead of the machine's. */
+  /** How far the clocks of the Cloakroom processes are ahead of the machine's clock. */
   aheadMs: number;
   /** A logical clock: each call returns a larger number. */
   tick(): number;

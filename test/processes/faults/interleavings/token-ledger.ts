@@ -73,7 +73,7 @@ export function createTokenLedger(options: {
     latest,
     /** Whether any token request is waiting for its response. */
     isBusy: () => presentations.some(({ outcome }) => outcome === 'pending'),
-    /** When the token endpoint last failed for a session, by performance.now(). */
+    /** The time at which the token endpoint last failed for a session, from performance.now(). */
     failedAt: (session: SessionModel) => failures.get(session) ?? -Infinity,
 
     addSession: (session: SessionModel, { refreshToken = '' }: Grant) =>
