@@ -4,8 +4,8 @@
 const READ_CLOCK_MS = 30_000;
 const SOONEST_MS = 1_000;
 
-/** @param {() => void} ring */
-export function createAlarm(ring) {
+/** @param {() => void} onDue */
+export function createAlarm(onDue) {
   let dueAt = Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -13,7 +13,7 @@ export function createAlarm(ring) {
   const readClock = () => {
     const waitMs = dueAt - Date.now();
     if (waitMs > 0) timer = setTimeout(readClock, Math.min(waitMs, READ_CLOCK_MS));
-    else ring();
+    else onDue();
   };
   const clear = () => {
     clearTimeout(timer);
@@ -23,7 +23,7 @@ export function createAlarm(ring) {
   return {
     clear,
     /**
-     * Sets the alarm, replacing any earlier time. It rings after one second at the earliest.
+     * Sets the alarm, replacing any earlier time. It fires after one second at the earliest.
      * @param {number} at In ms, by this browser's clock.
      */
     setTo(at) {

@@ -21,7 +21,7 @@ export class ListChanged extends Error {}
 export class OtherSession extends Error {}
 
 /** @param {ParentNode} page */
-export function nextOf(page) {
+export function nextPageUrl(page) {
   return page.querySelector('a[rel="next"]')?.getAttribute('href') ?? null;
 }
 
@@ -29,7 +29,7 @@ export function nextOf(page) {
  * The position of the page’s first item in the list, counted from 1.
  * @param {ParentNode} page
  */
-export function firstOf(page) {
+export function firstItemNumber(page) {
   return Number(page.querySelector('[data-first]')?.getAttribute('data-first') ?? NaN);
 }
 
@@ -55,12 +55,12 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     if (!response.ok) throw new PageFailed(toMessage(page, response));
     if (page.body.dataset['session'] !== document.body.dataset['session']) throw new OtherSession();
-    const next = nextOf(page);
-    if (firstOf(page) === first && next !== url)
+    const next = nextPageUrl(page);
+    if (firstItemNumber(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
     // If the cursor has expired, the server looks for the page again. If it reaches a limit, it responds with an earlier page,
     // and the next attempt continues from there.
-    const isEarlier = firstOf(page) < first && next !== null;
+    const isEarlier = firstItemNumber(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;
     onPause(`The next page can’t be loaded. Trying again in ${formatDuration(retrySeconds)}…`);

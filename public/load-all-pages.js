@@ -2,7 +2,14 @@
 import { contentRemovedSignal } from './content-removed.js';
 import { formatNumber } from './counts.js';
 import { find } from './elements.js';
-import { fetchListPage, firstOf, ListChanged, nextOf, OtherSession, PageFailed } from './fetch-list-page.js';
+import {
+  fetchListPage,
+  firstItemNumber,
+  ListChanged,
+  nextPageUrl,
+  OtherSession,
+  PageFailed,
+} from './fetch-list-page.js';
 import { formatItems, itemNames } from './item-names.js';
 import { showLocalTimes } from './local-times.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
@@ -74,8 +81,8 @@ function toReason(error) {
  * @param {(items: readonly Element[]) => void} onAdded
  */
 function createGrowingList(items, onAdded) {
-  const first = firstOf(document);
-  let next = nextOf(document);
+  const first = firstItemNumber(document);
+  let next = nextPageUrl(document);
   const size = () => items.children.length;
 
   return {

@@ -69,10 +69,11 @@ export function initialState(ownName) {
  * @param {number} now In ms by this browser's clock.
  * @returns {Step}
  */
-export function next(state, event, now) {
+export function transition(state, event, now) {
   if (event.type === 'check') return onCheck(state, now);
   if (event.type === 'message') return onMessage(state, event.message, now);
-  if (event.type === 'signing-out') return only({ ...state, signOut: { by: 'signedOut', at: now } });
+  if (event.type === 'signing-out')
+    return withoutEffects({ ...state, signOut: { by: 'signedOut', at: now } });
   const { session } = event;
   if (session === null) return onNoResponse(state, now);
   const known = { ...state, failures: 0 };
@@ -101,10 +102,10 @@ function onCheck(state, now) {
  */
 function onMessage(state, message, now) {
   if (message.kind === 'signing-out')
-    return only({ ...state, signOut: { by: 'signedOutElsewhere', at: now } });
+    return withoutEffects({ ...state, signOut: { by: 'signedOutElsewhere', at: now } });
   const isOwn = message.kind === 'used' && message.name === state.ownName;
   const isSoon = state.name === 'unknown' || state.checkAt - now <= NOTICE_MS;
-  return isOwn && !isSoon ? only(state) : { state, effects: [{ do: 'check' }] };
+  return isOwn && !isSoon ? withoutEffects(state) : { state, effects: [{ do: 'check' }] };
 }
 
 /**
@@ -177,7 +178,7 @@ function onAnotherSession(state) {
  * @param {State} state
  * @returns {Step}
  */
-const only = (state) => ({ state, effects: [] });
+const withoutEffects = (state) => ({ state, effects: [] });
 
 /** @param {ActiveSession} session */
 const endOf = (session) => Math.min(session.idleEndsAt, session.lastsUntil);

@@ -3,7 +3,7 @@ import { createAlarm } from './alarm.js';
 import { hideNotice, showNotice } from './notices.js';
 import { hideExpiryNotice, showExpiryNotice } from './session-notice.js';
 import { coverContent, removeContent, uncoverContent } from './session-panel.js';
-import { initialState, next } from './session-state.js';
+import { initialState, transition } from './session-state.js';
 import { fetchSession } from './session-status.js';
 
 /** @typedef {import('./session-state.js').Message} Message */
@@ -15,7 +15,7 @@ const CONFIRMATION_MS = 5_000;
 export function startSessionWatch() {
   const ownName = document.body.dataset['session'];
   if (ownName === undefined) {
-    openSessionChannel(() => {}).tell({ kind: 'check' });
+    openSessionChannel(() => {}).post({ kind: 'check' });
     return;
   }
   const watch = createWatch(ownName);
@@ -34,15 +34,15 @@ export function startSessionWatch() {
 /**
  * Opens the channel between the tabs of this browser. A message proves nothing, so each tab checks its own session.
  * @param {(message: Message) => void} onMessage Called for messages from other tabs.
- * @returns {{ tell: (message: Message) => void }}
+ * @returns {{ post: (message: Message) => void }}
  */
 function openSessionChannel(onMessage) {
-  if (!('BroadcastChannel' in globalThis)) return { tell: () => {} };
+  if (!('BroadcastChannel' in globalThis)) return { post: () => {} };
   const channel = new BroadcastChannel(CHANNEL);
   channel.addEventListener('message', ({ data }) => onMessage(/** @type {Message} */ (data ?? {})));
   return {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches only its own origin
-    tell: (message) => channel.postMessage(message),
+    post: (message) => channel.postMessage(message),
   };
 }
 
@@ -63,7 +63,7 @@ function createWatch(ownName) {
 
   /** @param {import('./session-state.js').SessionEvent} event */
   const dispatch = (event) => {
-    const step = next(state, event, Date.now());
+    const step = transition(state, event, Date.now());
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
   };
@@ -96,7 +96,7 @@ function createWatch(ownName) {
     if (session === null)
       showNotice('stay', 'Cloakroom did not respond. Select Stay signed in again in a moment.');
     if (!session?.signedIn) return;
-    channel.tell({ kind: 'used', name: session.name });
+    channel.post({ kind: 'used', name: session.name });
     const place = lastFocus?.isConnected ? lastFocus : document.querySelector('main');
     place?.focus({ preventScroll: true });
     showNotice('stay', 'You are still signed in.');
@@ -113,11 +113,11 @@ function createWatch(ownName) {
     },
     signingOut() {
       dispatch({ type: 'signing-out' });
-      channel.tell({ kind: 'signing-out' });
+      channel.post({ kind: 'signing-out' });
     },
     async begin() {
       const session = await check();
-      if (session?.signedIn) channel.tell({ kind: 'used', name: session.name });
+      if (session?.signedIn) channel.post({ kind: 'used', name: session.name });
     },
   };
 }

@@ -5,9 +5,9 @@ import { claimStorage, tabStorage } from '../tab-storage.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
 import { createCopying } from './copying.js';
 import { createHistoryView } from './history-view.js';
-import { clearDraft, keepDraft, readDraft } from './request-draft.js';
+import { clearDraft, saveDraft, readDraft } from './request-draft.js';
 import { createRequestForm } from './request-form.js';
-import { faultsOf, toUrl } from './request-rules.js';
+import { validateRequest, toUrl } from './request-rules.js';
 import { createResponseView } from './response-view.js';
 import { sendRequest } from './send-request.js';
 import { watchWireSize } from './wire-size.js';
@@ -34,21 +34,21 @@ function startConsole(root) {
   });
   const history = createHistoryView(root, storage, ({ request, isWhole }) => {
     form.fill(request);
-    form.say(isWhole ? FILLED_IN : FILLED_IN_WITHOUT_BODY);
+    form.showStatus(isWhole ? FILLED_IN : FILLED_IN_WITHOUT_BODY);
   });
   const draft = readDraft(storage);
   if (draft !== null) form.fill(draft.request);
-  if (draft?.isWhole === false) form.say(FILLED_IN_WITHOUT_BODY);
+  if (draft?.isWhole === false) form.showStatus(FILLED_IN_WITHOUT_BODY);
   const buttons = createSendButtons(root);
   /** @type {ReturnType<typeof watchWireSize> | undefined} */
   let wireSize;
 
-  /** Reads the form and shows its faults. Returns null if a fault stops the request. */
+  /** Reads the form and shows its issues. Returns null if an issue blocks the request. */
   const readForm = () => {
     const request = form.read();
-    const faults = faultsOf(request, origin);
-    form.show(faults);
-    return faults.some(({ stops }) => stops) ? null : request;
+    const issues = validateRequest(request, origin);
+    form.show(issues);
+    return issues.some(({ isBlocking }) => isBlocking) ? null : request;
   };
 
   const sendForm = async () => {
@@ -90,7 +90,7 @@ function startConsole(root) {
   form.onSend(() => void sendForm());
   form.onChange(() => {
     copying.clear(); // the form no longer matches the copied request
-    if (keepDraft(storage, form.read())) claimStorage(storage);
+    if (saveDraft(storage, form.read())) claimStorage(storage);
   });
   const cookieName = root.dataset['cookieName'] ?? '';
   form.onCopy((format) => {

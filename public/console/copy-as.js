@@ -1,5 +1,5 @@
 /** Writes a request as a curl command or as fetch code, without the session cookie or token. */
-import { isKept, toUrl } from './request-rules.js';
+import { isStorableHeader, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 /** @typedef {import('./request-rules.js').Pair} Pair */
@@ -13,7 +13,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @returns {Pair[]}
  */
 export function headersOf({ headers, contentType, body }) {
-  const named = headers.filter((header) => header[0] !== '' && isKept(header));
+  const named = headers.filter((header) => header[0] !== '' && isStorableHeader(header));
   const hasType = named.some(([name]) => name.toLowerCase() === 'content-type');
   return body === '' || hasType ? named : [['Content-Type', contentType], ...named];
 }

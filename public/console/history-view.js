@@ -1,8 +1,8 @@
 /** The list of requests sent from this tab. */
 import { find, make, makeButton } from '../elements.js';
 import { claimStorage } from '../tab-storage.js';
-import { toOutcome, toTarget } from './history-words.js';
-import { clearHistory, noteOutcome, readHistory, remember } from './request-history.js';
+import { toOutcomeLabel, toTargetLabel } from './history-labels.js';
+import { clearHistory, recordOutcome, readHistory, addToHistory } from './request-history.js';
 
 /** @typedef {import('./request-history.js').SentRequest} SentRequest */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -39,7 +39,7 @@ export function createHistoryView(root, storage, onChoose) {
     button.append(
       make('strong', {}, [sent.request.method]),
       ' ',
-      make('span', { class: 'history__target' }, [toTarget(sent.request, location.origin)]),
+      make('span', { class: 'history__target' }, [toTargetLabel(sent.request, location.origin)]),
       ' ',
       outcome,
       ' ',
@@ -61,15 +61,15 @@ export function createHistoryView(root, storage, onChoose) {
      * @param {number} sentAt In ms since the epoch.
      */
     add(request, sentAt) {
-      if (remember(storage, request, sentAt)) claimStorage(storage);
+      if (addToHistory(storage, request, sentAt)) claimStorage(storage);
       show();
       return {
         /** @param {Outcome} outcome */
         ended(outcome) {
-          const words = toOutcome(outcome);
-          const isKept = noteOutcome(storage, sentAt, words);
+          const words = toOutcomeLabel(outcome);
+          const isStored = recordOutcome(storage, sentAt, words);
           // Keep the list items, because one of them may have the focus.
-          if (isKept) showOutcome(find(list, '.history__outcome', HTMLElement), words);
+          if (isStored) showOutcome(find(list, '.history__outcome', HTMLElement), words);
           else show();
         },
       };

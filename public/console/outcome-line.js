@@ -20,19 +20,19 @@ export function createOutcomeLine(root) {
   let position = 0;
 
   /** @param {readonly (Node | string)[]} parts */
-  const say = (...parts) => {
+  const show = (...parts) => {
     progress.textContent = '';
     words.replaceChildren(...parts);
   };
 
   return {
-    say,
+    show,
     /** @param {keyof typeof NO_RESPONSE} reason */
-    sayNoResponse: (reason) => say(NO_RESPONSE[reason]),
+    showNoResponse: (reason) => show(NO_RESPONSE[reason]),
     /** @param {number} bytes Bytes received so far. Screen readers do not announce them. */
     showProgress: (bytes) => (progress.textContent = `${formatCount(bytes, 'byte')} so far`),
-    notePosition: () => (position = scrollY),
-    /** Whether the user has scrolled since `notePosition`. The page itself moves by a line or two when text appears. */
+    savePosition: () => (position = scrollY),
+    /** Whether the user has scrolled since `savePosition`. The page itself moves by a line or two when text appears. */
     hasScrolledAway: () => Math.abs(scrollY - position) > innerHeight / 4,
     /**
      * Scrolls this line to the top, unless it and enough of the outcome are visible. The focus stays, so that the user can

@@ -2,13 +2,13 @@
 import { find, make, makeButton } from '../elements.js';
 
 /** @typedef {import('./request-rules.js').Pair} Pair */
-/** @typedef {import('./request-rules.js').Fault} Fault */
+/** @typedef {import('./request-rules.js').Issue} Issue */
 
 /**
  * @typedef {object} PairRows
- * @property {() => Pair[]} read Reads every row, including empty rows, because a fault refers to its row by index.
+ * @property {() => Pair[]} read Reads every row, including empty rows, because an issue refers to its row by index.
  * @property {(pairs: readonly Pair[]) => void} replace
- * @property {(faults: readonly Fault[]) => void} show
+ * @property {(issues: readonly Issue[]) => void} show
  */
 
 /**
@@ -30,7 +30,7 @@ export function createPairRows(group, onChange) {
       autocomplete: 'off',
       autocapitalize: 'none',
       spellcheck: 'false',
-      'aria-describedby': `${id}-fault`,
+      'aria-describedby': `${id}-issue`,
     };
     const nameInput = make('input', {
       ...attributes,
@@ -58,7 +58,7 @@ export function createPairRows(group, onChange) {
     };
     label();
     nameInput.addEventListener('input', label);
-    row.append(nameInput, valueInput, remove, make('p', { class: 'fault', id: `${id}-fault`, hidden: '' }));
+    row.append(nameInput, valueInput, remove, make('p', { class: 'issue', id: `${id}-issue`, hidden: '' }));
     list.append(row);
     return nameInput;
   };
@@ -78,27 +78,27 @@ export function createPairRows(group, onChange) {
       list.replaceChildren();
       for (const pair of pairs) addRow(pair);
     },
-    show(faults) {
+    show(issues) {
       for (const [index, row] of [...list.children].entries()) {
-        const fault = faults.find((each) => each.row === index);
-        showFault(find(row, '.fault', HTMLElement), [...row.querySelectorAll('input')], fault);
+        const issue = issues.find((each) => each.row === index);
+        showIssue(find(row, '.issue', HTMLElement), [...row.querySelectorAll('input')], issue);
       }
     },
   };
 }
 
 /**
- * Shows a fault next to its fields, or removes it.
+ * Shows an issue next to its fields, or removes it.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} fields
- * @param {Fault | undefined} fault
+ * @param {Issue | undefined} issue
  */
-export function showFault(place, fields, fault) {
-  place.hidden = fault === undefined;
-  place.textContent = fault?.text ?? '';
-  place.classList.toggle('fault--stops', fault?.stops === true);
+export function showIssue(place, fields, issue) {
+  place.hidden = issue === undefined;
+  place.textContent = issue?.text ?? '';
+  place.classList.toggle('issue--blocking', issue?.isBlocking === true);
   for (const field of fields) {
-    if (fault?.stops === true) field.setAttribute('aria-invalid', 'true');
+    if (issue?.isBlocking === true) field.setAttribute('aria-invalid', 'true');
     else field.removeAttribute('aria-invalid');
   }
 }

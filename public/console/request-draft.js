@@ -1,19 +1,19 @@
 /** Saves the unsent request, and restores it when the user returns to the console in this tab. */
-import { isKeptRequest, toKept } from './request-history.js';
+import { isStoredRequest, toStoredRequest } from './request-history.js';
 
-/** @typedef {import('./request-history.js').KeptRequest} KeptRequest */
+/** @typedef {import('./request-history.js').StoredRequest} StoredRequest */
 /** @typedef {import('./request-history.js').Store} Store */
 
 const KEY = 'console-draft';
 
 /**
  * @param {Store} storage
- * @returns {KeptRequest | null}
+ * @returns {StoredRequest | null}
  */
 export function readDraft(storage) {
   try {
     const stored = /** @type {unknown} */ (JSON.parse(storage.getItem(KEY) ?? 'null'));
-    return isKeptRequest(stored) ? stored : null;
+    return isStoredRequest(stored) ? stored : null;
   } catch {
     return null; // not written by this script
   }
@@ -25,9 +25,9 @@ export function readDraft(storage) {
  * @param {import('./request-rules.js').ComposedRequest} request
  * @returns {boolean} Whether it was stored.
  */
-export function keepDraft(storage, request) {
+export function saveDraft(storage, request) {
   try {
-    storage.setItem(KEY, JSON.stringify(toKept(request)));
+    storage.setItem(KEY, JSON.stringify(toStoredRequest(request)));
     return true;
   } catch {
     clearDraft(storage); // the storage is full, and the older draft no longer matches the form

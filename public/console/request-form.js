@@ -1,12 +1,12 @@
 /** The form that composes a request. */
 import { formatCount } from '../counts.js';
 import { find } from '../elements.js';
-import { showFault } from './pair-rows.js';
+import { showIssue } from './pair-rows.js';
 import { fillFields, findFields, readFields, splitPath } from './request-fields.js';
-import { pathFaults, toUrl } from './request-rules.js';
+import { validatePath, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
-/** @typedef {import('./request-rules.js').Fault} Fault */
+/** @typedef {import('./request-rules.js').Issue} Issue */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
 /** Requests a short page, so that the response has a `next`. */
@@ -21,10 +21,10 @@ export function createRequestForm(form, origin) {
   const fillStatus = find(form, '[data-fill-status]', HTMLElement);
   const read = () => readFields(fields, origin);
   let changeListener = () => {};
-  /** @param {readonly Fault[]} faults */
-  const show = (faults) => {
+  /** @param {readonly Issue[]} issues */
+  const show = (issues) => {
     fillStatus.textContent = '';
-    showFaults(form, fields, faults);
+    showIssues(form, fields, issues);
   };
   const onChange = () => {
     fillStatus.textContent = '';
@@ -54,7 +54,7 @@ export function createRequestForm(form, origin) {
       onChange();
     },
     /** @param {string} words Shown near the button until the next change. */
-    say: (words) => (fillStatus.textContent = words),
+    showStatus: (words) => (fillStatus.textContent = words),
     /** @param {() => void} listener Called after each change. */
     onChange(listener) {
       changeListener = listener;
@@ -93,7 +93,7 @@ function showSummary(form, fields, origin) {
   const request = readFields(fields, origin);
   fields.otherMethodField.hidden = fields.method.value !== '';
   const url = toUrl(request, origin);
-  const isRefused = pathFaults(request, origin).some(({ stops }) => stops);
+  const isRefused = validatePath(request, origin).some(({ isBlocking }) => isBlocking);
   find(form, '[data-preview]', HTMLElement).textContent =
     url === null || isRefused ? 'none (correct the path)' : url.pathname + url.search;
   const named = request.headers.filter(([name]) => name !== '').length;
@@ -104,22 +104,22 @@ function showSummary(form, fields, origin) {
 }
 
 /**
- * Shows each fault next to its field, and focuses the first field that stops the request.
+ * Shows each issue next to its field, and focuses the first field with a blocking issue.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
- * @param {readonly Fault[]} faults
+ * @param {readonly Issue[]} issues
  */
-function showFaults(form, fields, faults) {
+function showIssues(form, fields, issues) {
   const { method, otherMethod, otherMethodField, path, body, query, headers } = fields;
-  /** @param {Fault['field']} field */
-  const faultOf = (field) => faults.find((fault) => fault.field === field);
-  showFault(find(form, '[data-fault="method"]', HTMLElement), [method, otherMethod], faultOf('method'));
-  showFault(find(form, '[data-fault="path"]', HTMLElement), [path], faultOf('path'));
-  showFault(find(form, '[data-fault="body"]', HTMLElement), [body], faultOf('body'));
-  query.show(faults.filter(({ field }) => field === 'query'));
-  headers.show(faults.filter(({ field }) => field === 'headers'));
-  if (faultOf('headers')) fields.headersPart.open = true;
-  if (faultOf('body')) fields.bodyPart.open = true;
+  /** @param {Issue['field']} field */
+  const issueFor = (field) => issues.find((issue) => issue.field === field);
+  showIssue(find(form, '[data-issue="method"]', HTMLElement), [method, otherMethod], issueFor('method'));
+  showIssue(find(form, '[data-issue="path"]', HTMLElement), [path], issueFor('path'));
+  showIssue(find(form, '[data-issue="body"]', HTMLElement), [body], issueFor('body'));
+  query.show(issues.filter(({ field }) => field === 'query'));
+  headers.show(issues.filter(({ field }) => field === 'headers'));
+  if (issueFor('headers')) fields.headersPart.open = true;
+  if (issueFor('body')) fields.bodyPart.open = true;
   const [first] = form.querySelectorAll('[aria-invalid]');
   if (first === method && !otherMethodField.hidden) otherMethod.focus();
   else if (first instanceof HTMLElement) first.focus();

@@ -1,12 +1,12 @@
 /** The requests sent from this tab, without responses. The page scripts and `Clear-Site-Data` delete them when the session ends. */
-import { isKept } from './request-rules.js';
+import { isStorableHeader } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
 /** @typedef {{ getItem(key: string): string | null, setItem(key: string, value: string): void, removeItem(key: string): void }} Store */
 
 /**
- * @typedef {object} KeptRequest
+ * @typedef {object} StoredRequest
  * @property {ComposedRequest} request Without credentials.
  * @property {boolean} isWhole False if its body was too long to keep.
  */
@@ -17,7 +17,7 @@ import { isKept } from './request-rules.js';
  * @property {string} outcome A status code, or a phrase if there was no response. Empty until the request has ended.
  */
 
-/** @typedef {KeptRequest & Sending} SentRequest */
+/** @typedef {StoredRequest & Sending} SentRequest */
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
@@ -45,22 +45,22 @@ export function readHistory(storage) {
  * @param {number} sentAt In ms since the epoch.
  * @returns {boolean} Whether it was stored.
  */
-export function remember(storage, request, sentAt) {
-  const kept = toKept(request);
+export function addToHistory(storage, request, sentAt) {
+  const stored = toStoredRequest(request);
   const others = readHistory(storage).filter(
-    (other) => JSON.stringify(other.request) !== JSON.stringify(kept.request),
+    (other) => JSON.stringify(other.request) !== JSON.stringify(stored.request),
   );
-  return write(storage, [{ ...kept, sentAt, outcome: '' }, ...others]);
+  return write(storage, [{ ...stored, sentAt, outcome: '' }, ...others]);
 }
 
 /**
  * Removes credentials and a long body.
  * @param {ComposedRequest} request
- * @returns {KeptRequest}
+ * @returns {StoredRequest}
  */
-export function toKept(request) {
+export function toStoredRequest(request) {
   const isWhole = request.body.length <= MAX_BODY_LENGTH;
-  const headers = request.headers.filter(isKept);
+  const headers = request.headers.filter(isStorableHeader);
   return { request: { ...request, headers, body: isWhole ? request.body : '' }, isWhole };
 }
 
@@ -71,7 +71,7 @@ export function toKept(request) {
  * @param {string} outcome
  * @returns {boolean} Whether it was stored.
  */
-export function noteOutcome(storage, sentAt, outcome) {
+export function recordOutcome(storage, sentAt, outcome) {
   const [latest, ...others] = readHistory(storage);
   return latest?.sentAt === sentAt && write(storage, [{ ...latest, outcome }, ...others]);
 }
@@ -101,8 +101,8 @@ function write(storage, history) {
  * @returns {value is SentRequest}
  */
 function isSentRequest(value) {
-  if (!isKeptRequest(value)) return false;
-  const { sentAt, outcome } = /** @type {KeptRequest & Record<string, unknown>} */ (value);
+  if (!isStoredRequest(value)) return false;
+  const { sentAt, outcome } = /** @type {StoredRequest & Record<string, unknown>} */ (value);
   return (
     typeof sentAt === 'number' && !Number.isNaN(new Date(sentAt).valueOf()) && typeof outcome === 'string'
   );
@@ -110,9 +110,9 @@ function isSentRequest(value) {
 
 /**
  * @param {unknown} value
- * @returns {value is KeptRequest}
+ * @returns {value is StoredRequest}
  */
-export function isKeptRequest(value) {
+export function isStoredRequest(value) {
   if (typeof value !== 'object' || value === null) return false;
   const { request, isWhole } = /** @type {Record<string, unknown>} */ (value);
   return isRequest(request) && typeof isWhole === 'boolean';

@@ -13,11 +13,11 @@
  */
 
 /**
- * @typedef {object} Fault
+ * @typedef {object} Issue
  * @property {'method' | 'path' | 'query' | 'headers' | 'body'} field
  * @property {number} [row] The index of the row.
  * @property {string} text
- * @property {boolean} stops Whether the fault prevents sending. Otherwise, it is only a note.
+ * @property {boolean} isBlocking Whether the issue prevents sending. False if it is only a hint.
  */
 
 /** A token, such as a header name (RFC 9110 §5.6.2). */
@@ -57,36 +57,36 @@ export function toUrl({ path, query }, origin) {
  * Whether a header may be stored or copied. Credentials may not.
  * @param {Pair} header
  */
-export function isKept([name]) {
+export function isStorableHeader([name]) {
   return !CREDENTIALS.has(name.trim().toLowerCase());
 }
 
 /**
- * Returns all faults of a request, in the order of the form.
+ * Returns all issues of a request, in the order of the form.
  * @param {ComposedRequest} request
  * @param {string} origin
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-export function faultsOf(request, origin) {
+export function validateRequest(request, origin) {
   return [
-    ...methodFaults(request.method),
-    ...pathFaults(request, origin),
-    ...request.query.flatMap(queryFaults),
-    ...request.headers.flatMap(headerFaults),
-    ...bodyFaults(request),
+    ...validateMethod(request.method),
+    ...validatePath(request, origin),
+    ...request.query.flatMap(validateParameter),
+    ...request.headers.flatMap(validateHeader),
+    ...validateBody(request),
   ];
 }
 
 /**
  * @param {string} method
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-function methodFaults(method) {
+function validateMethod(method) {
   if (!TOKEN.test(method))
-    return [stop('method', 'Enter a method of letters, digits and hyphens, such as PATCH.')];
+    return [blockingIssue('method', 'Enter a method of letters, digits and hyphens, such as PATCH.')];
   if (FORBIDDEN_METHOD.test(method))
     return [
-      stop(
+      blockingIssue(
         'method',
         `Choose another method. Browsers don’t allow pages to send ${method}, and the gateway refuses it.`,
       ),
@@ -97,49 +97,53 @@ function methodFaults(method) {
 /**
  * @param {ComposedRequest} request
  * @param {string} origin
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-export function pathFaults(request, origin) {
+export function validatePath(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
-    return [stop('path', 'The path must start with /api/. The console sends only API requests.')];
+    return [blockingIssue('path', 'The path must start with /api/. The console sends only API requests.')];
   if (path.includes('#'))
-    return [stop('path', 'Browsers don’t send the part after #. To send the character itself, write %23.')];
+    return [
+      blockingIssue('path', 'Browsers don’t send the part after #. To send the character itself, write %23.'),
+    ];
   const url = toUrl(request, origin);
   if (url === null || url.origin !== origin)
-    return [stop('path', 'Browsers can’t send this path. Check it for invalid characters.')];
+    return [blockingIssue('path', 'Browsers can’t send this path. Check it for invalid characters.')];
   if (!url.pathname.startsWith('/api/'))
     return [
-      stop(
+      blockingIssue(
         'path',
         `Browsers resolve the dots in a path. This request would go to ${url.pathname}, which is not under /api/.`,
       ),
     ];
   const typed = path.split('?', 1)[0] ?? '';
   if (url.pathname.split('/').length !== typed.split('/').length)
-    return [note('path', `Browsers resolve the dots in a path. This request goes to ${url.pathname}.`)];
+    return [hint('path', `Browsers resolve the dots in a path. This request goes to ${url.pathname}.`)];
   return [];
 }
 
 /**
  * @param {Pair} pair
  * @param {number} row
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-function queryFaults([name, value], row) {
-  return name === '' && value !== '' ? [{ ...stop('query', 'Enter a name for the parameter.'), row }] : [];
+function validateParameter([name, value], row) {
+  return name === '' && value !== ''
+    ? [{ ...blockingIssue('query', 'Enter a name for the parameter.'), row }]
+    : [];
 }
 
 /**
  * @param {Pair} pair
  * @param {number} row
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-function headerFaults([name, value], row) {
-  const text = headerFault(name.toLowerCase(), name, value);
-  if (text !== null) return [{ ...stop('headers', text), row }];
+function validateHeader([name, value], row) {
+  const text = toHeaderError(name.toLowerCase(), name, value);
+  if (text !== null) return [{ ...blockingIssue('headers', text), row }];
   if (NOT_FORWARDED.test(name.toLowerCase()))
-    return [{ ...note('headers', `The gateway does not forward ${name} to the service.`), row }];
+    return [{ ...hint('headers', `The gateway does not forward ${name} to the service.`), row }];
   return [];
 }
 
@@ -149,7 +153,7 @@ function headerFaults([name, value], row) {
  * @param {string} value
  * @returns {string | null}
  */
-function headerFault(lowerName, name, value) {
+function toHeaderError(lowerName, name, value) {
   if (name === '') return value === '' ? null : 'Enter a name for the header.';
   if (lowerName === 'authorization')
     return 'Remove this header. The gateway adds the access token and drops an Authorization header from a page. Never paste a token here.';
@@ -166,13 +170,16 @@ function headerFault(lowerName, name, value) {
 
 /**
  * @param {ComposedRequest} request
- * @returns {Fault[]}
+ * @returns {Issue[]}
  */
-function bodyFaults({ method, body, contentType, headers }) {
+function validateBody({ method, body, contentType, headers }) {
   if (body === '') return [];
   if (BODILESS.test(method))
     return [
-      stop('body', `Browsers don’t send a body with ${method}. Remove the body, or choose another method.`),
+      blockingIssue(
+        'body',
+        `Browsers don’t send a body with ${method}. Remove the body, or choose another method.`,
+      ),
     ];
   const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? contentType;
   if (!/[/+]json\b/i.test(type) || body.length > MAX_CHECKED_JSON) return [];
@@ -181,7 +188,7 @@ function bodyFaults({ method, body, contentType, headers }) {
     return [];
   } catch (error) {
     return [
-      note(
+      hint(
         'body',
         `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). You can send it as it is.`,
       ),
@@ -190,19 +197,19 @@ function bodyFaults({ method, body, contentType, headers }) {
 }
 
 /**
- * @param {Fault['field']} field
+ * @param {Issue['field']} field
  * @param {string} text
- * @returns {Fault}
+ * @returns {Issue}
  */
-function stop(field, text) {
-  return { field, text, stops: true };
+function blockingIssue(field, text) {
+  return { field, text, isBlocking: true };
 }
 
 /**
- * @param {Fault['field']} field
+ * @param {Issue['field']} field
  * @param {string} text
- * @returns {Fault}
+ * @returns {Issue}
  */
-function note(field, text) {
-  return { field, text, stops: false };
+function hint(field, text) {
+  return { field, text, isBlocking: false };
 }

@@ -7,7 +7,7 @@ import { explain } from './explanation.js';
 import { createOutcomeLine } from './outcome-line.js';
 import { replaceActions, toActions } from './response-actions.js';
 import { MAX_BYTES } from './send-request.js';
-import { toMs, toTimingChart } from './timing-chart.js';
+import { formatMs, toTimingChart } from './timing-chart.js';
 
 /** @typedef {import('./explanation.js').Explanation} Explanation */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -52,30 +52,30 @@ export function createResponseView(root, listeners) {
     const needsSignIn = explanation.problem?.needsSignIn === true;
     const offered = toActions({ body: response.body, contentType, json, request, needsSignIn }, listeners);
     replaceActions(actions, offered, heading, focusOptions);
-    outcomeLine.say(...toOutcomeWords(response, SENDERS[explanation.by]));
+    outcomeLine.show(...toOutcomeWords(response, SENDERS[explanation.by]));
   };
 
-  /** @param {Parameters<typeof outcomeLine.sayNoResponse>[0]} reason */
+  /** @param {Parameters<typeof outcomeLine.showNoResponse>[0]} reason */
   const showNone = (reason) => {
     const hasScrolledAway = outcomeLine.hasScrolledAway();
     section.hidden = true;
     section.removeAttribute('aria-busy');
-    outcomeLine.sayNoResponse(reason);
+    outcomeLine.showNoResponse(reason);
     if (!hasScrolledAway) outcomeLine.bringIntoView();
   };
 
   return {
-    /** Shows that the form has faults and nothing was sent. */
+    /** Shows that the form has issues and nothing was sent. */
     refused() {
       section.hidden = true; // it belongs to an earlier request
       section.removeAttribute('aria-busy');
-      outcomeLine.sayNoResponse('refused');
+      outcomeLine.showNoResponse('refused');
     },
     /** @param {ComposedRequest} request */
     waiting({ method }) {
       section.setAttribute('aria-busy', 'true'); // the previous response stays, so that the page does not jump
-      outcomeLine.say(`Sending ${method} and waiting for the response…`);
-      outcomeLine.notePosition();
+      outcomeLine.show(`Sending ${method} and waiting for the response…`);
+      outcomeLine.savePosition();
     },
     progress: outcomeLine.showProgress,
     /**
@@ -121,7 +121,7 @@ function endSentences({ end, body }) {
 function toOutcomeWords(response, sender) {
   const { status, statusText, body, totalMs } = response;
   const words = make('strong', status < 400 ? {} : { class: 'bad' }, [`${status} ${statusText}`.trim()]);
-  const size = `${formatCount(body.size, 'byte')} in ${toMs(totalMs)}`;
+  const size = `${formatCount(body.size, 'byte')} in ${formatMs(totalMs)}`;
   return [words, [` ${sender}: ${size}.`, ...endSentences(response)].join(' ')];
 }
 

@@ -22,7 +22,7 @@ export const MAX_BYTES = 64 * 1024 * 1024;
 /**
  * Sends the request and never rejects. Bypasses the browser cache. Does not follow redirects, so that the request goes only to
  * the gateway.
- * @param {ComposedRequest} request A request for which `faultsOf` reports nothing that stops it.
+ * @param {ComposedRequest} request A request for which `validateRequest` finds no blocking issue.
  * @param {object} options
  * @param {string} options.origin
  * @param {AbortSignal} options.signal Cancels the request. The bytes read so far are kept.

@@ -60,13 +60,13 @@ function toLegend(parts, totalMs) {
   const terms = [...parts, { name: 'Total', part: 'total', ms: totalMs }].map(({ name, part, ms }) =>
     make('div', { class: `timing__term timing__term--${part}` }, [
       make('dt', {}, [name]),
-      make('dd', {}, [toMs(ms)]),
+      make('dd', {}, [formatMs(ms)]),
     ]),
   );
   return make('dl', { class: 'timing__legend' }, terms);
 }
 
 /** @param {number} ms */
-export function toMs(ms) {
+export function formatMs(ms) {
   return `${ms > 0 && ms < 10 ? ms.toFixed(1) : formatNumber(Math.round(ms))} ms`;
 }

@@ -30,7 +30,7 @@ export async function showHeaders(page) {
 }
 
 /** @param {Page} page */
-export async function composeFaults(page) {
+export async function composeInvalidRequest(page) {
   await page.getByLabel('Path').fill('https://other.example/api/#top');
   await page.locator('[data-part="headers"] summary').click();
   await page.locator('[data-rows="headers"] [data-name]').fill('Authorization');

@@ -101,7 +101,7 @@ export const STATES = [
   { name: 'console-response', path: '/console', act: consoles.sendFirst },
   { name: 'console-response-whole', path: '/console', act: consoles.sendFirst, whole: true, docs: 'console' },
   { name: 'console-headers', path: '/console', act: consoles.showHeaders, whole: true },
-  { name: 'console-faults', path: '/console', act: consoles.composeFaults, whole: true },
+  { name: 'console-invalid-request', path: '/console', act: consoles.composeInvalidRequest, whole: true },
   { name: 'console-refused', path: '/console', act: consoles.send('/api/private/v1/keys'), whole: true },
   { name: 'console-not-found', path: '/console', act: consoles.send('/api/public/v1/nothing'), whole: true },
   {

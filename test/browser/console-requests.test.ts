@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(await outcomeOf(page).innerText()).toMatch(/Not sent/);
     expect(await isFocused(path)).toBe(true);
     expect(await path.getAttribute('aria-invalid')).toBe('true');
-    expect(await page.locator('#path-fault').innerText()).toMatch(/would go to \/auth\/logout/);
+    expect(await page.locator('#path-issue').innerText()).toMatch(/would go to \/auth\/logout/);
     expect(await page.getByText('The gateway adds the access token').isVisible()).toBe(true);
     expect(await pageViolations(watched)).toEqual([]);
     expect(urls).toEqual([]);

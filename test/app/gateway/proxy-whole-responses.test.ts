@@ -108,7 +108,7 @@ test('every response either arrives complete or does not look complete (60 round
         const over = requests.map(() => createDeferred<void>());
         raw.service.respond = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
-          const [, at = 'none'] = /\/call\/(\d+) HTTP/.exec(start) ?? [];
+          const [, at = 'none'] = /\/request\/(\d+) HTTP/.exec(start) ?? [];
           const request = requests[Number(at)];
           if (request === undefined) throw new Error(`unexpected request: ${start}`);
           void serve(socket, request.served).then(() => over[Number(at)]?.resolve());
@@ -124,7 +124,7 @@ test('every response either arrives complete or does not look complete (60 round
               await eventually(async () => accepted.has(port));
               accepted.get(port)?.cork(); // simulates a full receive window
             }
-            browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
+            browser.socket.write(raw.head(`GET ${PATH}/request/${at}`, ['Connection: close']));
             if (isLate) {
               await over[at]?.promise;
               await eventLoopTurns(5);

@@ -77,7 +77,7 @@ export const VIEWS: readonly View[] = [
   { name: 'workspace not found', path: '/workspaces/nowhere', status: 404, signedIn: true },
 
   { name: 'console', path: '/console', status: 200, signedIn: true },
-  { name: 'guide to calling the API', path: '/console/guide', status: 200, signedIn: true },
+  { name: 'API guide', path: '/console/guide', status: 200, signedIn: true },
 
   { name: 'failing service', path: '/workspaces', status: 502, signedIn: true, service: respondsToApi(500) },
   {

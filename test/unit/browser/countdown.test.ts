@@ -60,37 +60,37 @@ test.each([
 
 describe('an alarm', () => {
   const start = (...moments: number[]) => {
-    const ring = jest.fn();
-    const alarm = createAlarm(ring);
+    const onDue = jest.fn();
+    const alarm = createAlarm(onDue);
     for (const ms of moments) alarm.setTo(Date.now() + ms);
-    return { alarm, ring };
+    return { alarm, onDue };
   };
 
   test.each([
     ['at its time', [HOUR_MS], HOUR_MS],
-    ['after a second if its time is in the past, so that it never rings in a loop', [-HOUR_MS], 1_000],
+    ['after a second if its time is in the past, so that it never fires in a loop', [-HOUR_MS], 1_000],
     ['at a new time that replaces the earlier one', [5_000, HOUR_MS], HOUR_MS],
-  ])('rings once %s', (_when, moments, ringsAfterMs) => {
-    const { ring } = start(...moments);
-    jest.advanceTimersByTime(ringsAfterMs - 1);
-    expect(ring).not.toHaveBeenCalled();
+  ])('fires once %s', (_when, moments, firesAfterMs) => {
+    const { onDue } = start(...moments);
+    jest.advanceTimersByTime(firesAfterMs - 1);
+    expect(onDue).not.toHaveBeenCalled();
     jest.advanceTimersByTime(1);
-    expect(ring).toHaveBeenCalledTimes(1);
+    expect(onDue).toHaveBeenCalledTimes(1);
     jest.advanceTimersByTime(HOUR_MS);
-    expect(ring).toHaveBeenCalledTimes(1);
+    expect(onDue).toHaveBeenCalledTimes(1);
   });
 
   test('rings soon after the computer has slept past its time', () => {
-    const { ring } = start(HOUR_MS);
+    const { onDue } = start(HOUR_MS);
     jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers do not run during sleep
     jest.advanceTimersByTime(30_000);
-    expect(ring).toHaveBeenCalledTimes(1);
+    expect(onDue).toHaveBeenCalledTimes(1);
   });
 
-  test('never rings once it is cleared', () => {
-    const { alarm, ring } = start(5_000);
+  test('never fires once it is cleared', () => {
+    const { alarm, onDue } = start(5_000);
     alarm.clear();
     jest.advanceTimersByTime(HOUR_MS);
-    expect(ring).not.toHaveBeenCalled();
+    expect(onDue).not.toHaveBeenCalled();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type ActiveSession, type SessionStatus, toSession } from '../../../public/session-body.js';
 import {
   initialState,
-  next,
+  transition,
   type SessionEvent,
   type State,
   type Step,
@@ -25,7 +25,10 @@ const used = (name: string): SessionEvent => ({ type: 'message', message: { kind
 
 /** Applies simultaneous events. Returns the last step. */
 function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
-  return events.reduce<Step>((step, event) => next(step.state, event, at), { state: from, effects: [] });
+  return events.reduce<Step>((step, event) => transition(step.state, event, at), {
+    state: from,
+    effects: [],
+  });
 }
 
 const active = (): State => after([response(OWN)]).state;

@@ -1,14 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
-import { toOutcome, toTarget } from '../../../public/console/history-words.js';
-import { clearDraft, keepDraft, readDraft } from '../../../public/console/request-draft.js';
-import { clearHistory, noteOutcome, readHistory, remember } from '../../../public/console/request-history.js';
+import { toOutcomeLabel, toTargetLabel } from '../../../public/console/history-labels.js';
+import { clearDraft, saveDraft, readDraft } from '../../../public/console/request-draft.js';
+import {
+  clearHistory,
+  recordOutcome,
+  readHistory,
+  addToHistory,
+} from '../../../public/console/request-history.js';
 import { createStore, ORIGIN, suggestedRequest } from './fixtures.ts';
 
 type Store = ReturnType<typeof createStore>;
 type Request = typeof suggestedRequest;
 
 const SENT_AT = Date.UTC(2026, 0, 1);
-const keepInHistory = (store: Store, request: Request) => remember(store, request, SENT_AT);
+const keepInHistory = (store: Store, request: Request) => addToHistory(store, request, SENT_AT);
 const remembered = (store: Store, ...paths: string[]) => {
   for (const path of paths) keepInHistory(store, { ...suggestedRequest, path });
   return readHistory(store);
@@ -16,7 +21,7 @@ const remembered = (store: Store, ...paths: string[]) => {
 
 describe.each([
   { what: 'the history', keep: keepInHistory, read: (store: Store) => readHistory(store)[0] },
-  { what: 'the draft', keep: keepDraft, read: readDraft },
+  { what: 'the draft', keep: saveDraft, read: readDraft },
 ])('$what', ({ what, keep, read }) => {
   test('contains no credentials', () => {
     const store = createStore();
@@ -79,7 +84,7 @@ test('the history keeps the latest fifty requests', () => {
 test('a request keeps its time, and its outcome once it is known', () => {
   const store = createStore();
   expect(remembered(store, '/api/1')).toMatchObject([{ sentAt: SENT_AT, outcome: '' }]);
-  expect(noteOutcome(store, SENT_AT, '200')).toBe(true);
+  expect(recordOutcome(store, SENT_AT, '200')).toBe(true);
   expect(readHistory(store)).toMatchObject([{ request: { path: '/api/1' }, outcome: '200' }]);
 });
 
@@ -88,16 +93,16 @@ test('the outcome of a request that was cleared from the history is not stored',
   remembered(store, '/api/1');
   clearHistory(store);
   expect(store.values.size).toBe(0);
-  expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
-  remember(store, suggestedRequest, SENT_AT + 1);
-  expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
+  expect(recordOutcome(store, SENT_AT, '200')).toBe(false);
+  addToHistory(store, suggestedRequest, SENT_AT + 1);
+  expect(recordOutcome(store, SENT_AT, '200')).toBe(false);
   expect(readHistory(store)).toMatchObject([{ outcome: '' }]);
 });
 
 test('the draft keeps the last state of the form until it is cleared', () => {
   const store = createStore();
   expect(readDraft(store)).toBeNull();
-  for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...suggestedRequest, path });
+  for (const path of ['/api/1', '/api/2']) saveDraft(store, { ...suggestedRequest, path });
   expect(readDraft(store)).toEqual({ request: { ...suggestedRequest, path: '/api/2' }, isWhole: true });
   clearDraft(store);
   expect(store.values.size).toBe(0);
@@ -116,13 +121,13 @@ test.each([
     ['limit', '10'],
     [name, value],
   ];
-  expect(toTarget({ ...suggestedRequest, query }, ORIGIN)).toBe(
+  expect(toTargetLabel({ ...suggestedRequest, query }, ORIGIN)).toBe(
     `${suggestedRequest.path}?limit=10&${name}=${shown}`,
   );
 });
 
 test('the history shows an invalid URL as the user typed it', () => {
-  expect(toTarget({ ...suggestedRequest, path: 'http://[' }, ORIGIN)).toBe('http://[');
+  expect(toTargetLabel({ ...suggestedRequest, path: 'http://[' }, ORIGIN)).toBe('http://[');
 });
 
 test.each([
@@ -132,5 +137,5 @@ test.each([
   ['unreachable', 'no response'],
   ['cancelled', 'cancelled'],
 ] as const)('the history shows the outcome %j as “%s”', (outcome, words) => {
-  expect(toOutcome(outcome)).toBe(words);
+  expect(toOutcomeLabel(outcome)).toBe(words);
 });

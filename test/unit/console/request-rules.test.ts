@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { faultsOf, toUrl } from '../../../public/console/request-rules.js';
+import { validateRequest, toUrl } from '../../../public/console/request-rules.js';
 import { ORIGIN, suggestedRequest } from './fixtures.ts';
 
-const faults = (changed: Partial<typeof suggestedRequest>) =>
-  faultsOf({ ...suggestedRequest, ...changed }, ORIGIN);
-/** Returns the fields whose faults block the request, in form order. */
-const stops = (changed: Partial<typeof suggestedRequest>) =>
-  faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
+const issues = (changed: Partial<typeof suggestedRequest>) =>
+  validateRequest({ ...suggestedRequest, ...changed }, ORIGIN);
+/** Returns the fields whose issues block the request, in form order. */
+const blockedFields = (changed: Partial<typeof suggestedRequest>) =>
+  issues(changed).flatMap((issue) => (issue.isBlocking ? [issue.field] : []));
 
-test('an ordinary request has no faults', () => {
-  expect(faults({ query: [['limit', '10']], headers: [['Accept', 'application/json']] })).toEqual([]);
+test('an ordinary request has no issues', () => {
+  expect(issues({ query: [['limit', '10']], headers: [['Accept', 'application/json']] })).toEqual([]);
 });
 
 describe('the path rule', () => {
@@ -31,17 +31,17 @@ describe('the path rule', () => {
     '/api/x#fragment',
     'javascript:alert(1)',
   ])('refuses a path outside /api/: %j', (path) => {
-    expect(stops({ path })).toEqual(['path']);
+    expect(blockedFields({ path })).toEqual(['path']);
   });
 
   test('accepts dot segments that stay under /api/ and shows the resulting path', () => {
-    expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
-      { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
+    expect(issues({ path: '/api/public/x/../workspaces' })).toEqual([
+      { field: 'path', isBlocking: false, text: expect.stringContaining('/api/public/workspaces') },
     ]);
   });
 
   test('accepts paths under /api/ that only the gateway refuses', () => {
-    expect(stops({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
+    expect(blockedFields({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
   });
 });
 
@@ -49,18 +49,18 @@ describe('a header', () => {
   test.each(['Authorization', 'AUTHORIZATION', 'Cookie', 'cookie2'])(
     '%s is refused with a reason',
     (name) => {
-      const [fault] = faults({ headers: [[name, 'Bearer a-token']] });
-      expect(fault).toMatchObject({ field: 'headers', row: 0, stops: true });
-      expect(fault?.text).toMatch(/gateway/);
-      expect(fault?.text).not.toContain('a-token');
+      const [issue] = issues({ headers: [[name, 'Bearer a-token']] });
+      expect(issue).toMatchObject({ field: 'headers', row: 0, isBlocking: true });
+      expect(issue?.text).toMatch(/gateway/);
+      expect(issue?.text).not.toContain('a-token');
     },
   );
 
   test.each('Host origin Sec-Fetch-Site Proxy-Authorization Content-Length Via Set-Cookie'.split(' '))(
     '%s is refused, because the browser sets it',
     (name) => {
-      expect(faults({ headers: [[name, 'x']] })[0]).toMatchObject({
-        stops: true,
+      expect(issues({ headers: [[name, 'x']] })[0]).toMatchObject({
+        isBlocking: true,
         text: expect.stringMatching(/browser sets/),
       });
     },
@@ -72,45 +72,45 @@ describe('a header', () => {
     ['without a name', '', '1'],
     ['with a line break in its value', 'X', 'a\nb'],
     ['with a value outside Latin-1', 'X', '☂'],
-  ])('%s is refused, and the fault names its row', (_what, name, value) => {
+  ])('%s is refused, and the issue names its row', (_what, name, value) => {
     const headers: [string, string][] = [
       ['Accept', '*/*'],
       [name, value],
     ];
-    expect(faults({ headers })).toEqual([
-      { field: 'headers', row: 1, stops: true, text: expect.any(String) },
+    expect(issues({ headers })).toEqual([
+      { field: 'headers', row: 1, isBlocking: true, text: expect.any(String) },
     ]);
   });
 
   test('that the gateway drops causes only a notice', () => {
-    expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
+    expect(issues({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ isBlocking: false });
   });
 
   test('row is ignored if it is empty', () => {
-    expect(faults({ headers: [['', '']], query: [['', '']] })).toEqual([]);
+    expect(issues({ headers: [['', '']], query: [['', '']] })).toEqual([]);
   });
 });
 
 test.each([
   ...['TRACE', 'connect', 'Track', '', 'A B', 'GÉT'].map((method) => [method, ['method']] as const),
   ...['PROPFIND', 'patch', 'M-SEARCH'].map((method) => [method, []] as const),
-])('the method %j has faults in the fields %j', (method, fields) => {
-  expect(stops({ method })).toEqual(fields);
+])('the method %j has issues in the fields %j', (method, fields) => {
+  expect(blockedFields({ method })).toEqual(fields);
 });
 
 test.each(['GET', 'HEAD'])('a %s request may not have a body', (method) => {
-  expect(stops({ method, body: '{}' })).toEqual(['body']);
+  expect(blockedFields({ method, body: '{}' })).toEqual(['body']);
 });
 
 test('invalid JSON may be sent as JSON, but causes a notice', () => {
-  expect(faults({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', stops: false });
-  expect(faults({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
-  expect(faults({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);
+  expect(issues({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', isBlocking: false });
+  expect(issues({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
+  expect(issues({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);
 });
 
 test('a query parameter needs a name', () => {
   const query = ['a=', '=b'].map((pair) => pair.split('=') as [string, string]);
-  expect(faults({ query })[0]).toMatchObject({ field: 'query', row: 1, stops: true });
+  expect(issues({ query })[0]).toMatchObject({ field: 'query', row: 1, isBlocking: true });
 });
 
 test('reserved and non-ASCII characters in the query are percent-encoded', () => {

@@ -15,7 +15,7 @@ const CHARACTER = /%[\dA-F]{2}|[^%]/gi;
  * @param {ComposedRequest} request
  * @param {string} origin
  */
-export function toTarget(request, origin) {
+export function toTargetLabel(request, origin) {
   const url = toUrl(request, origin);
   if (url === null) return request.path;
   return url.pathname + url.search.replaceAll(/[^?&=]+/g, shorten);
@@ -45,6 +45,6 @@ const ENDS = {
  * Returns an outcome in one or two words.
  * @param {{ status: number, end: keyof typeof ENDS } | keyof typeof NO_STATUS} outcome
  */
-export function toOutcome(outcome) {
+export function toOutcomeLabel(outcome) {
   return typeof outcome === 'string' ? NO_STATUS[outcome] : `${outcome.status}${ENDS[outcome.end]}`;
 }
