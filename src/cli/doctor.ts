@@ -24,12 +24,12 @@ async function main(args: readonly string[]): Promise<number> {
   return hasProblem(findings) ? 1 : 0;
 }
 
-/** Resolves once all of the text is written, so that the process can exit. */
+/** Resolves once the entire text is written, so that the process can exit. */
 async function print(text: string): Promise<void> {
   await new Promise((resolve) => {
     process.stdout.write(text, resolve);
   });
 }
 
-// Ends connections that a check gave up on.
+// exit() also closes connections that timed-out checks left open.
 process.exit(await exitCodeOf(async () => main(process.argv.slice(2))));

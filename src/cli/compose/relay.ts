@@ -2,23 +2,22 @@ import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream';
 
-// For the demo in containers: forwards a port of the loopback interface to another host.
-//   relay.js 4000 local-service:4000
+// For the demo in containers: forwards a port on the loopback interface to another host. relay.js 4000 local-service:4000
 
 const CHECK_EVERY_MS = 250;
-/** Wait before the relay exits. Docker restarts it only once, which fails until the app has its network again. */
+/** Wait before the relay exits, in ms. Docker restarts it only once, which fails until the app has its network again. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', target = ''] = process.argv.slice(2);
 const { hostname, port: targetPort } = new URL(`tcp://${target}`);
 
 createServer((client) => {
-  // When one side closes or fails, pipeline ends the other one.
+  // If one side closes or fails, pipeline() ends the other.
   pipeline(client, connect(Number(targetPort), hostname), client, () => {});
 }).listen(Number(port), '127.0.0.1', () => console.log(`${port} leads to ${target}`));
 
-// The relay shares the network of the app's container. When that container restarts it gets a new network, and the relay is
-// left with the loopback interface alone. It exits, so that Docker restarts it in the new network.
+// The relay shares the network of the app container. When that container restarts, it gets a new network, and the relay is left
+// with only the loopback interface. The relay then exits, so that Docker restarts it in the new network.
 if (hasNetwork()) {
   const timer = setInterval(() => {
     if (hasNetwork()) return;

@@ -5,12 +5,11 @@ import { variables, DEMO_CLIENT } from '../../config/schema.ts';
 import { ConfigError, readVariables, type Env } from '../../config/env.ts';
 import { exitCodeOf } from '../../process.ts';
 
-// For docker-compose.yml: writes each secret into a file of a shared folder. Only the container that needs the file can read it.
-// A secret in CLIENT_SECRET or SESSION_KEYS, or in the file that CLIENT_SECRET_FILE or SESSION_KEYS_FILE names, replaces the one
-// in the folder. A secret that is in neither is created.
-//   secrets-volume.js FOLDER
+// For docker-compose.yml: writes each secret to a file in a shared folder. Only the container that needs a file can read it.
+// CLIENT_SECRET and SESSION_KEYS (or the files named in CLIENT_SECRET_FILE and SESSION_KEYS_FILE) replace the secrets in the
+// folder. Missing secrets are created. secrets-volume.js FOLDER
 
-/** User ids of the image, and of the local service in docker-compose.yml. Neither can read a file of the other. */
+/** User ids of the image and of the local service in docker-compose.yml. Neither can read the other's files. */
 const APP_USER = 1000;
 const LOCAL_SERVICE_USER = 1001;
 const OWNER_ONLY = 0o400;
@@ -19,7 +18,7 @@ const ANY_USER = 0o444;
 /** The prefix of the local service's keys in Redis. */
 const LOCAL_SERVICE_PREFIX = 'local-service:';
 
-/** The Redis of docker-compose.yml. */
+/** The Redis server in docker-compose.yml. */
 const REDIS_HOST = 'redis:6379';
 
 const secretVariables = {
@@ -32,13 +31,13 @@ const secretVariables = {
 function writeSecrets(folder: string, env: Env): void {
   const { values, problems: found } = readVariables(secretVariables, env, ['CLIENT_SECRET', 'SESSION_KEYS']);
   const problems = [...found];
-  // An operator's own app must not get the secret of the demo.
+  // An operator's own app must not get the demo secret.
   const isSecretMissing = values.CLIENT_ID !== undefined && values.CLIENT_SECRET === undefined;
   if (isSecretMissing && !problems.some((problem) => problem.startsWith('CLIENT_SECRET')))
-    problems.push('CLIENT_SECRET is required where CLIENT_ID is set');
+    problems.push('CLIENT_SECRET is required if CLIENT_ID is set');
   if (problems.length > 0) throw new ConfigError(problems);
 
-  // Without CLIENT_ID the app is that of the local service.
+  // If CLIENT_ID is not set, the app is the local service's default client.
   const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_CLIENT.secret;
   write('client-secret', values.CLIENT_SECRET ?? demoSecret, OWNER_ONLY);
   const keys = values.SESSION_KEYS?.map((key) => key.toString('base64url')).join(',');
@@ -56,17 +55,17 @@ function writeSecrets(folder: string, env: Env): void {
     return existsSync(join(folder, name));
   }
 
-  /** Returns the password in use, or a new one. */
+  /** Returns the current password, or a new one. */
   function passwordIn(name: string): string {
     return exists(name) ? new URL(readFileSync(join(folder, name), 'utf8')).password : newSecret();
   }
 
-  /** Replaces the file in one step, so that a reader never finds half of it, even after a crash. */
+  /** Replaces the file atomically, so that readers never find a partial file, even after a crash. */
   function write(name: string, content: string, mode: number, owner = APP_USER): void {
     const file = join(folder, name);
     const next = `${file}.next`;
     writeFileSync(next, `${content}\n`, { mode: 0o600 });
-    chmodSync(next, mode); // before chown: only the owner may do this
+    chmodSync(next, mode); // before chown, because only the owner may do this
     if (process.getuid?.() === 0) chownSync(next, owner, owner);
     renameSync(next, file);
   }
@@ -81,15 +80,16 @@ function redisUrl(user: string, password: string): string {
 }
 
 /**
- * The ACL file of Redis. Any user may read it, because the passwords are too random to be found by their hashes. The app may do
- * everything except administer Redis, and INFO shows it whether Redis is full. The local service may do the same with keys of
- * its own. `health` may only PING.
+ * Returns the ACL file for Redis. Any user may read it, because the passwords are too random to be recovered from their hashes.
+ * The app may do everything except administer Redis, and needs INFO to detect that Redis is full. The local service has the
+ * same permissions for its own keys. `health` may only run PING.
  */
 function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');
   const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
-    // Redis reads its append-only file as this user, and drops commands that it may not run. No client can sign in as it.
+    // Redis loads its append-only file as this user, and drops commands that the user may not run. Clients can't sign in as
+    // this user.
     'user default off ~* &* +@all',
     `user cloakroom on #${hash(appPassword)} ~* ${rights}`,
     `user local-service on #${hash(localServicePassword)} ~${LOCAL_SERVICE_PREFIX}* ${rights}`,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After
-// the timeout it exits all the same, because the load balancer can start with the processes that are ready.
-//   until-ready.js SECONDS HOST:PORT …
+// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. It
+// exits after the timeout in any case, because the load balancer can start with those that are ready. until-ready.js SECONDS
+// HOST:PORT …
 
 const POLL_EVERY_MS = 250;
 const RESPONSE_TIMEOUT_MS = 3_000;
@@ -10,7 +10,7 @@ const RESPONSE_TIMEOUT_MS = 3_000;
 const [seconds = '', ...hosts] = process.argv.slice(2);
 const timeout = AbortSignal.timeout(Number(seconds) * 1_000);
 
-/** Resolves with whether a process was ready before the timeout. */
+/** Resolves to true if a process became ready before the timeout. */
 async function untilReady(host: string): Promise<boolean> {
   while (!timeout.aborted) {
     if (await isReady(host)) return true;

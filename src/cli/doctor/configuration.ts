@@ -18,16 +18,16 @@ import { checkUnknownVariables } from './unknown-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
 
-/** The part of a configuration that can be checked further. */
+/** A configuration as read, for further checks. */
 export interface Settings {
   readonly env: Env;
-  /** Holds only valid values. */
+  /** Contains only valid values. */
   readonly values: Values;
   /** Each begins with the name of its variable. */
   readonly problems: readonly string[];
   /** The required variables that are not set. */
   readonly missing: ReadonlySet<string>;
-  /** The origin a browser sees; undefined where it is not valid, or depends on a port that is not known yet. */
+  /** The origin that browsers see; undefined if it is invalid or depends on a port that is not known yet. */
   readonly publicOrigin: string | undefined;
 }
 
@@ -35,13 +35,13 @@ const configurationChecks: readonly Check<Settings>[] = [
   { id: 'mode', title: 'NODE_ENV', run: checkMode },
   { id: 'unknown-variables', title: 'Unknown variables', run: ({ env }) => checkUnknownVariables(env) },
   { id: 'session-keys', title: 'SESSION_KEYS', run: checkSessionKeys },
-  { id: 'secret-files', title: 'Files of secrets', run: ({ env }) => checkFileModes(env) },
+  { id: 'secret-files', title: 'Secret files', run: ({ env }) => checkFileModes(env) },
   { id: 'proxies', title: 'TRUST_PROXY', run: checkTrustProxy },
   { id: 'redis-encryption', title: 'Redis: encryption', run: checkRedisEncryption },
   { id: 'redis-password', title: 'Redis: password', run: checkRedisPassword },
 ];
 
-/** Reads the configuration as `loadConfig` does, and continues after a problem. */
+/** Reads the configuration like `loadConfig`, but continues if there are problems. */
 export function readSettings(env: Env): Settings {
   const { values: all, problems, missing } = readConfig(env);
   const invalid = new Set(problems.map(variableOf));
@@ -51,12 +51,12 @@ export function readSettings(env: Env): Settings {
   return { env, values, problems, missing, publicOrigin: isDefault ? defaultOrigin : values.PUBLIC_URL };
 }
 
-/** Checks the variables, each by itself and beside the others. */
+/** Checks the variables, individually and in combination. */
 export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): Finding[] {
   return [...checkVariables(settings, ignoresDotEnv), ...runAll(configurationChecks, settings)];
 }
 
-/** Finds what keeps Cloakroom from starting. */
+/** Reports the problems that prevent Cloakroom from starting. */
 function checkVariables({ problems, missing }: Settings, ignoresDotEnv: boolean): Finding[] {
   if (problems.length === 0) {
     const detail = `All ${variableNames.length} are valid or have their defaults.`;
@@ -67,17 +67,19 @@ function checkVariables({ problems, missing }: Settings, ignoresDotEnv: boolean)
     const remedy =
       ignoresDotEnv && missing.has(name)
         ? `Set ${name} in the environment: production does not read the .env in this folder (NODE_ENV=development does).`
-        : `Set ${name} as .env.example explains it.`;
+        : `Set ${name} as explained in .env.example.`;
     return toFinding(`variable:${name}`, name, problem(`${each}.`, remedy));
   });
 }
 
-/** The variable that a problem is about; NAME_FILE is about NAME. */
+/** Returns the variable that a problem is about: NAME for NAME_FILE. */
 function variableOf(text: string): string {
   return (/^\w+/.exec(text)?.[0] ?? '').replace(/_FILE$/, '');
 }
 
-/** Finds a NODE_ENV other than `production` on a public origin. A typing error such as `prod` turns off checks of production. */
+/**
+ * Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` disables the checks for production.
+ */
 function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
   if (mode === 'production') return ok('production');
@@ -89,31 +91,33 @@ function checkMode({ env, publicOrigin }: Settings): Result {
   );
 }
 
-/** 32 random bytes have about 30 different values; fewer than 20 practically never occur. */
+/** 32 random bytes have about 30 distinct values, and practically never fewer than 20. */
 const MIN_DIFFERENT_BYTES = 20;
 
-/** Finds keys that can be guessed: 32 bytes each, but not random. Names a key by its number only. */
+/** Finds keys that could be guessed because their 32 bytes are not random. Identifies keys only by number. */
 function checkSessionKeys({ values: { SESSION_KEYS: keys } }: Settings): Result {
   if (keys === undefined) return INVALID_VARIABLES;
-  const weak = keys.flatMap((key, at) => (isWeak([...key]) ? [at + 1] : []));
+  const weak = keys.flatMap((key, at) => (isWeak([...key]) ? [`key ${at + 1}`] : []));
   if (weak.length === 0) return ok('Each key is random.');
   return problem(
-    `Key ${weak.join(' and ')} is not random. An attacker who guesses a session key can sign cookies.`,
-    'Create keys with npm run -s keygen. Remove a weak key at once, although this ends its sessions.',
+    `Not random: ${weak.join(', ')}. An attacker who guesses a session key can sign cookies.`,
+    'Create keys with npm run -s keygen. Remove weak keys immediately, although this ends its sessions.',
   );
 }
 
-/** Whether a key is text, a sequence or a repetition. */
+/** Whether a key is printable text, an arithmetic sequence or repetitive. */
 function isWeak(key: readonly number[]): boolean {
   const steps = key.slice(1).map((byte, at) => (byte - (key[at] ?? 0) + 256) % 256);
   const isText = key.every((byte) => byte >= 0x20 && byte < 0x7f);
   return isText || new Set(steps).size === 1 || new Set(key).size < MIN_DIFFERENT_BYTES;
 }
 
-/** Permissions of a file that other users may read or write, or its group may write. Platforms often let its group read it. */
+/**
+ * Permission bits that let others access a file or let its group write to it. Group read access is common on hosting platforms.
+ */
 const TOO_OPEN = 0o027;
 
-/** Finds secret files that other users can open. Never prints a path, because a secret may stand in its place. */
+/** Finds secret files that other users can access. Never prints a path, because the variable may contain a secret instead. */
 function checkFileModes(env: Env): Result {
   const names = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
   if (names.length === 0) return ok('No secret is read from a file.');
@@ -128,7 +132,7 @@ function checkFileModes(env: Env): Result {
   );
 }
 
-/** Cloakroom does not terminate TLS, so an https origin needs a reverse proxy. */
+/** Checks that an https origin has a reverse proxy, because Cloakroom doesn't terminate TLS. */
 function checkTrustProxy({ publicOrigin, values: { TRUST_PROXY: hops } }: Settings): Result {
   if (publicOrigin === undefined || hops === undefined) return INVALID_VARIABLES;
   if (hops > 0)
@@ -145,8 +149,8 @@ function checkRedisEncryption({ values: { REDIS_URL: target } }: Settings): Resu
   if (isOnThisHost(target)) return ok('The connection stays on this machine.');
   if (target.kind === 'single' && target.tls) return ok('The connection uses TLS.');
   return warning(
-    'It is on another host and the connection has no TLS: the network can read its password and the encrypted sessions.',
-    'Use rediss:// for a single Redis that supports TLS. Otherwise keep the connection in a private network.',
+    'It is on another host and the connection has no TLS: anyone on the network can read its password and the encrypted sessions.',
+    'Use rediss:// for a single Redis that supports TLS. Otherwise keep the connection on a private network.',
   );
 }
 

@@ -3,17 +3,20 @@ const STATUSES = ['ok', 'skipped', 'warning', 'problem'] as const;
 
 export type Status = (typeof STATUSES)[number];
 
-/** What a check found, in words for an operator. Holds no secret, and no value that may be a secret in the wrong place. */
+/**
+ * The result of a check, in words for the operator. Never contains a secret, or a value that may be a secret set in the wrong
+ * variable.
+ */
 export interface Result {
   readonly status: Status;
-  /** The state, and what follows from it. Only this text may hold words of a server, such as its address. */
+  /** The state and its consequences. Only this text may contain text from a server, such as an address. */
   readonly detail: string;
-  /** The next step; empty if the operator has nothing to do. */
+  /** The next step; empty if there is nothing to do. */
   readonly remedy: string;
 }
 
 export interface Finding extends Result {
-  /** Identifies the check to programs (docs/deploy.md). */
+  /** Identifies the check for programs (docs/deploy.md). */
   readonly id: string;
   readonly title: string;
 }
@@ -29,22 +32,22 @@ export function ok(detail: string): Result {
   return { status: 'ok', detail, remedy: '' };
 }
 
-/** The result of a check that could not run, or that can't see enough from outside. */
+/** The result of a check that couldn't run or is inconclusive. */
 export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }
 
-/** The result for something that works, but with a risk. */
+/** The result for something that works but carries a risk. */
 export function warning(detail: string, remedy: string): Result {
   return { status: 'warning', detail, remedy };
 }
 
-/** The result for something that does not work, or must not stay as it is. */
+/** The result for something that doesn't work or must be changed. */
 export function problem(detail: string, remedy: string): Result {
   return { status: 'problem', detail, remedy };
 }
 
-/** The result of a check whose variables are missing or wrong. Each of these variables has a finding of its own. */
+/** The result of a check whose variables are missing or invalid. Each of those variables has its own finding. */
 export const INVALID_VARIABLES = skipped('Skipped until its variables are valid.');
 
 export function isResult(value: object): value is Result {
@@ -63,14 +66,14 @@ export function runAll<Subject extends object>(
   );
 }
 
-/** Control and format characters. A terminal obeys or hides them, and a server may have sent them. */
+/** Control and format characters. A server may have sent them, and a terminal would interpret or hide them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 export function toFinding(id: string, title: string, { status, detail, remedy }: Result): Finding {
   return { id, status, title, detail: detail.replaceAll(UNPRINTABLE, '\uFFFD'), remedy };
 }
 
-/** Joins the results that share the worst status, without repeating a text. */
+/** Joins the results that share the worst status, without duplicate texts. */
 export function combineResults(results: readonly Result[]): Result {
   const status = STATUSES.findLast((each) => results.some((result) => result.status === each)) ?? 'ok';
   const those = results.filter((result) => result.status === status);

@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 import { problem, type Result } from './finding.ts';
 
 /**
- * Meanings of errors, by their code (or name) and message. The first pattern that matches counts. The text continues a sentence
- * whose subject is the server. The doctor never prints the words of a server or a library, because they may quote a secret.
+ * Explanations of errors, matched against their code (or name) and message. The first matching pattern applies. Each
+ * explanation completes a sentence whose subject is the server. The doctor never prints messages from servers or libraries,
+ * because they may quote a secret.
  */
 const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
   [/^ENOTFOUND/, 'can’t be found: DNS has no record for its name', 'Check the name and the DNS server.'],
@@ -16,7 +17,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
     'can’t be reached: the connection attempt timed out',
     'Check host, port, firewalls and network policies. With rediss://, check that Redis uses TLS on this port.',
   ],
-  [/^ENOENT/, 'is missing: no file has this path', 'Check the path. Is Redis running?'],
+  [/^ENOENT/, 'does not exist', 'Check the path. Is Redis running?'],
   [/^EACCES/, 'may not be opened by this user', 'Check the permissions of the socket.'],
   [
     /^CERT_(?:HAS_|NOT_)/,
@@ -61,7 +62,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
   [/^/, 'closes the connection', 'Check the port, whether it expects TLS, and the log of the server.'],
 ];
 
-/** Resolves with the result of `use`, or with the problem where a server can't be used. Rejects with a defect. */
+/** Resolves with the result of `use`, or with a problem if the server can't be used. Rejects only on a bug in Cloakroom. */
 export async function resultOrProblem<T>(server: string, use: () => Promise<T>): Promise<T | Result> {
   try {
     return await use();
@@ -74,16 +75,16 @@ export async function resultOrProblem<T>(server: string, use: () => Promise<T>):
   }
 }
 
-/** Less than the time limit of all checks, and enough for a process to start on a busy machine. */
+/** Shorter than the time limit for all checks, but long enough for a process to start on a busy machine. */
 const LOOK_UP_TIMEOUT_MS = 4_000;
 const LOOK_UP =
   'require("node:dns").lookup(process.argv[1], (error) => process.stdout.write(error?.code ?? ""))';
 
 /**
- * Looks up a host name or address, for 4 s at most. Rejects where DNS does not know the name or does not respond.
+ * Looks up a host name or address within 4 s. Rejects if DNS doesn't know the name or doesn't respond.
  *
- * Starts a process for the look-up. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is
- * over. So a name without a response would hold up the other checks and the end of the doctor.
+ * The lookup runs in a separate process. Node runs only a few lookups at a time, can't cancel one, and doesn't exit before it
+ * has finished, so a lookup that hangs would delay the other checks and the exit.
  */
 export async function lookUp(host: string): Promise<void> {
   if (host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0) return;
@@ -93,7 +94,7 @@ export async function lookUp(host: string): Promise<void> {
   try {
     code = (await promisify(execFile)(process.execPath, args, options)).stdout;
   } catch (error) {
-    // Where no process can be started, the connection shows what is wrong.
+    // If no process can be started, connecting will show what is wrong.
     if ((error as { killed?: boolean }).killed === true) code = 'EAI_AGAIN';
   }
   if (code !== '') throw Object.assign(new Error('look-up failed'), { code });

@@ -16,20 +16,20 @@ import { explainRefusals, tryCommands, type Refusal } from './redis-commands.ts'
 import { withConnection } from './redis-connection.ts';
 import { findMasters } from './redis-topology.ts';
 
-/** One master, as it describes itself. */
+/** A master, as described by its own replies. */
 interface Master {
   readonly name: string;
-  /** The kind of server that `REDIS_URL` names. */
+  /** The kind of server that `REDIS_URL` specifies. */
   readonly kind: RedisTarget['kind'];
-  /** The fields of INFO; null where the user may not run it. */
+  /** The fields of the INFO reply; null if the user may not run INFO. */
   readonly info: RedisInfo | null;
   readonly refusals: readonly Refusal[];
 }
 
 interface Subject {
-  /** Each master that can be reached; at least one. */
+  /** The reachable masters; at least one. */
   readonly masters: readonly Master[];
-  /** Problems with the masters that can't be reached, and with the servers that name them. */
+  /** Problems with unreachable masters, and with the Sentinels or nodes that were queried for masters. */
   readonly remarks: readonly Result[];
 }
 
@@ -45,7 +45,7 @@ export const redisChecks: readonly Check<Subject>[] = [
   { id: 'redis-persistence', title: 'Redis: persistence', run: onEachMaster(checkPersistence) },
 ];
 
-/** Reads INFO and tries the commands of Cloakroom at Redis; with Sentinels or a cluster, at each master. */
+/** Reads INFO and tries Cloakroom's commands on Redis; with Sentinels or a cluster, on each master. */
 export async function readRedis({ values }: Settings): Promise<Subject | Result> {
   const { REDIS_URL: target, REDIS_PREFIX: prefix } = values;
   if (target === undefined || prefix === undefined) return INVALID_VARIABLES;
@@ -65,7 +65,7 @@ export async function readRedis({ values }: Settings): Promise<Subject | Result>
   return masters.length > 0 ? { masters, remarks } : combineResults(remarks);
 }
 
-/** Runs a check on each master. If there are several, the result names the masters that it concerns. */
+/** Runs a check on each master. If there are several, the result names the affected masters. */
 function onEachMaster(check: (master: Master) => Result): (subject: Subject) => Result {
   return ({ masters }) => {
     const results = masters.map((master) => {
@@ -80,7 +80,7 @@ function checkReachable({ masters, remarks }: Subject): Result {
   return combineResults([ok(`It responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
 }
 
-/** Finds a Sentinel or a node of a cluster under `redis://`. Either accepts the connection, and then fails with most keys. */
+/** Detects a Sentinel or a cluster node behind `redis://`. Both accept connections, but fail for most keys. */
 export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result {
   if (info === null) return NEEDS_INFO;
   const mode = info.get('redis_mode');

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { ok, problem, warning, type Result } from './finding.ts';
 import type { Send } from './redis-connection.ts';
 
-/** The name of a command that Redis refused, and the message of its error reply. */
+/** The name of a command that Redis refused, and the error message. */
 export type Refusal = readonly [command: string, message: string];
 
-/** Time to live of the key, in seconds, for a doctor that is killed before it deletes the key. */
+/** Time to live of the key, in seconds, in case the doctor is killed before it deletes the key. */
 const KEY_SECONDS = 30;
-/** A master of a cluster serves some of the slots. The doctor tries names until one belongs to it. */
+/** A cluster master serves only some of the slots. The doctor tries up to this many names until one belongs to the master. */
 const MAX_NAMES = 2_048;
 
-/** Commands that Cloakroom sends or that its scripts run, with the arguments after the key. */
+/** Commands that Cloakroom sends, directly or in scripts, with the arguments after the key. */
 const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[]])[] = [
   ['GET'],
   ['GETEX', 'EX', KEY_SECONDS],
@@ -25,15 +25,16 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
   ['DEL'],
 ];
 
-/** Commands that would create a key without a time to live where SET was refused. */
+/** Commands that would create a key without a time to live if SET was refused. */
 const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
- * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. A user may not read the ACL that
- * restricts it, so trying is the only way.
+ * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. Trying is the only way, because a user
+ * may lack permission to read its own ACL.
  *
- * All commands use one string under `prefix` with a time to live, and the last one deletes it. Commands for lists fail with
- * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.
+ * All commands use a single string key under `prefix` with a time to live, and the last command deletes it. List commands fail
+ * with WRONGTYPE, but only after Redis has checked the permission. A key without a time to live can therefore never be left
+ * behind.
  */
 export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {
   const key = await findKey(send, prefix);
@@ -62,13 +63,13 @@ async function findKey(send: Send, prefix: string): Promise<string> {
   }
 }
 
-/** Commands that Cloakroom can do without, and what is lost where an ACL forbids them. */
+/** Commands that Cloakroom can do without, with the consequences if an ACL forbids them. */
 const OPTIONAL: Readonly<Record<string, string>> = {
   INCR: 'Each process counts sign-ins separately.',
   INFO: 'Cloakroom can’t detect that Redis is full, and other checks can’t run.',
 };
 
-/** Explains the refusal that the operator has to solve first, and all others with the same reason. */
+/** Explains the refusals that the operator must resolve first: all those with the first applicable reason. */
 export function explainRefusals(refusals: readonly Refusal[]): Result {
   const essential = refusals.filter(
     ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),
@@ -86,17 +87,17 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
   return warning([words, ...commands.map((command) => OPTIONAL[command])].join(' '), advice);
 }
 
-/** Meanings of refusals, by their message. The operator has to solve the first one that matches any refusal first. */
+/** Explanations of refusals, matched against their messages, in the order in which the operator must resolve them. */
 const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
-  [/^READONLY/, 'It is a replica and accepts no writes.', 'Use the address of the master in REDIS_URL.'],
+  [/^READONLY/, 'It is a replica and does not accept writes.', 'Use the address of the master in REDIS_URL.'],
   [
     /^OOM/,
-    'It is full and accepts no writes: users can’t sign in.',
+    'It is full and does not accept writes: users can’t sign in.',
     'Raise maxmemory, or remove other data.',
   ],
   [
     /^MISCONF|^NOREPLICAS/,
-    'It accepts no writes: it can’t save to disk, or has too few replicas (min-replicas-to-write).',
+    'It does not accept writes: it can’t save to disk, or has too few replicas (min-replicas-to-write).',
     'Check its log, its disk and its replicas.',
   ],
   [

@@ -6,7 +6,7 @@ import { lookUp, resultOrProblem } from './network-errors.ts';
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 2_000;
 
-/** One Redis, Sentinel or node of a cluster, with its login. */
+/** A Redis server, Sentinel or cluster node, with its login. */
 export interface RedisServer {
   /** Name in the report, without the login. */
   readonly name: string;
@@ -14,10 +14,10 @@ export interface RedisServer {
   readonly db: number;
 }
 
-/** `error` is the message of an error reply. It may quote what was sent, so the doctor never prints it. */
+/** `error` is the message from an error reply. It may quote the command, so the doctor never prints it. */
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
-/** Sends a command. Rejects where no reply comes. */
+/** Sends a command. Rejects if there is no reply. */
 export type Send = (command: string, ...args: readonly (string | number)[]) => Promise<Reply>;
 
 export function toServer(
@@ -38,7 +38,9 @@ export function isForbidden(reply: Reply): boolean {
   return 'error' in reply && reply.error.startsWith('NOPERM');
 }
 
-/** Connects, signs in, selects the database, and lets `use` send commands. Resolves with the problem where that fails. */
+/**
+ * Connects, signs in, selects the database, and calls `use` to send commands. Resolves with the problem if any of that fails.
+ */
 export async function withConnection<T>(
   { name, options, db }: RedisServer,
   use: (send: Send) => Promise<T>,
@@ -55,7 +57,7 @@ export async function withConnection<T>(
       commandTimeout: COMMAND_TIMEOUT_MS,
       disconnectTimeout: 0,
     });
-    // Commands reject because the connection is closed; the first `error` event has the reason.
+    // If the connection fails, commands reject only with “closed”. The first `error` event has the actual reason.
     let reason: unknown;
     client.on('error', (error: Error) => (reason ??= error));
     const send: Send = async (command, ...args) => {
@@ -68,7 +70,8 @@ export async function withConnection<T>(
     };
     try {
       await client.connect();
-      // connect() resolves even where the login failed. A user without the right to PING is signed in: Cloakroom needs no PING.
+      // connect() resolves even if the login failed, so try PING. A user without permission for PING is signed in, and
+      // Cloakroom doesn't need PING.
       const pong = await send('PING');
       if ('error' in pong && !isForbidden(pong)) throw new Error(pong.error);
       const selected = await send('SELECT', db);

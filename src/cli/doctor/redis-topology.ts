@@ -3,13 +3,13 @@ import { toSentinelLogin } from '../../redis/login.ts';
 import { isResult, problem, warning, type Result } from './finding.ts';
 import { isForbidden, toServer, withConnection, type RedisServer, type Send } from './redis-connection.ts';
 
-/** The masters that hold sessions, and what is wrong with the Sentinels or the nodes that name them. */
+/** The masters that hold sessions, and problems with the Sentinels or nodes that were queried for them. */
 interface Topology {
   readonly masters: readonly RedisServer[];
   readonly remarks: readonly Result[];
 }
 
-/** Finds the masters as Cloakroom finds them: from Sentinels, from the nodes of a cluster, or from `REDIS_URL` itself. */
+/** Finds the masters the same way as Cloakroom does: from the Sentinels, from the cluster nodes, or from `REDIS_URL` itself. */
 export async function findMasters(target: RedisTarget): Promise<Topology> {
   switch (target.kind) {
     case 'sentinel': {
@@ -27,7 +27,7 @@ export async function findMasters(target: RedisTarget): Promise<Topology> {
   }
 }
 
-/** Queries all servers at once. A problem of one is a warning as long as another one names a master. */
+/** Queries all servers in parallel. If any server names a master, problems with other servers are only warnings. */
 async function queryAll(
   servers: readonly RedisServer[],
   query: (send: Send, server: RedisServer) => Promise<RedisServer[] | Result>,
@@ -55,7 +55,7 @@ async function querySentinel(send: Send, target: SentinelTarget): Promise<RedisS
   }
   if ('error' in reply || reply.value === null) {
     return problem(
-      'A Sentinel monitors no master with the name in REDIS_URL.',
+      'A Sentinel does not monitor a master with the name in REDIS_URL.',
       'Compare the name after the last / of REDIS_URL with “sentinel monitor” in the configuration of the Sentinels.',
     );
   }
@@ -78,12 +78,12 @@ async function queryNode(
   const ranges = 'value' in slots ? (slots.value as [unknown, unknown, [string | null, number]][]) : [];
   if (ranges.length === 0) {
     return problem(
-      'A node in REDIS_URL belongs to no cluster, or to one without slots.',
+      'A node in REDIS_URL does not belong to a cluster, or its cluster has no slots.',
       'Use redis:// for a single Redis.',
     );
   }
   return ranges.map(([, , [host, port]]) => {
-    // A node that does not know its own address gives null, "" or "?".
+    // A node that doesn't know its own address returns null, "" or "?".
     const isUnknown = host === null || host === '' || host === '?';
     return toServer({ host: isUnknown ? (node.options.host ?? '') : host, port }, target);
   });

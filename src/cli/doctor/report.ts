@@ -4,7 +4,7 @@ export function toText(findings: readonly Finding[]): string {
   return `${findings.flatMap(toLines).join('\n')}\n\n${toSummary(findings)}\n`;
 }
 
-/** The report for programs; docs/deploy.md documents its format. */
+/** Returns the report for programs; docs/deploy.md documents the format. */
 export function toJson(findings: readonly Finding[]): string {
   return `${JSON.stringify({ ok: !hasProblem(findings), checks: findings }, null, 2)}\n`;
 }
@@ -13,7 +13,7 @@ export function hasProblem(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'problem');
 }
 
-/** Prints neighbouring checks that were skipped for the same reason only once. */
+/** Prints consecutive checks that were skipped for the same reason only once. */
 function toLines({ status, title, detail, remedy }: Finding, at: number, all: readonly Finding[]): string[] {
   if (status === 'skipped' && all[at - 1]?.detail === detail) return [];
   const label = (status === 'problem' ? 'PROBLEM' : status).padEnd(9);

@@ -8,8 +8,8 @@ import { publicUrlChecks, readPublicUrl, readService, serviceChecks } from './se
 const TIMEOUT_MS = 18_000;
 
 /**
- * Runs all checks side by side, within 18 s by default. Leaves nothing behind in Redis and at the service. `ignoresDotEnv` means
- * that production did not read the `.env` of this folder.
+ * Runs all checks in parallel, within 18 s by default. Leaves nothing behind in Redis or the service. `ignoresDotEnv` means
+ * that the `.env` in the current folder was not read because of production mode.
  */
 export async function runChecks(
   env: Env,
@@ -24,7 +24,7 @@ export async function runChecks(
   return [checkConfiguration(settings, ignoresDotEnv), ...findings].flat();
 }
 
-/** Turns a subject that takes too long, or a defect, into a finding, so that the other checks still count. */
+/** Turns a timeout or a bug into a finding, so that the other checks are still reported. */
 async function inTime<Subject extends object>(
   checks: readonly Check<Subject>[],
   subject: Promise<Subject | Result>,
@@ -38,15 +38,16 @@ async function inTime<Subject extends object>(
     const defect = `The check itself failed: ${describeDefect(error)}`;
     return runAll(
       checks,
-      problem(defect, 'Report this line to the authors of Cloakroom. It holds no secret.'),
+      problem(defect, 'Report this line to the authors of Cloakroom. It contains no secrets.'),
     );
   }
 }
 
-/** Returns the type of an error and its place in the code, without the message, which may quote what was sent. */
+/** Returns the type of an error and its location in the code, without the message, which may quote a secret. */
 export function describeDefect(error: unknown): string {
   const { name = typeof error, message = '', stack = '' } = error as Partial<Error>;
-  // Lines of the message may look like stack frames. A message that was changed later can't be told from them.
+  // Lines of the message may look like stack frames, so remove the message first. If it was changed later, no frame is
+  // returned.
   const [, frames = ''] = stack.split(`${name}: ${message}\n`);
   return `${name} ${/^ {4}(at .+)$/m.exec(frames)?.[1] ?? ''}`;
 }

@@ -20,20 +20,20 @@ interface HttpResponse {
   readonly text: string;
 }
 
-/** A response, or the reason why the service sent none. */
+/** A response, or the reason why there was none. */
 type Outcome = HttpResponse | Result;
 
 /**
- * Outcomes of requests of this app, and of the same requests of an unregistered app or with an unregistered redirect URI. Only
- * the difference shows whether the service knows this app (docs/decisions/0017).
+ * Outcomes of requests with this app's settings, and of the same requests for an unregistered app or redirect URI. Only the
+ * difference shows whether the service knows this app (docs/decisions/0017).
  */
 interface Subject {
   readonly origin: string;
   readonly redirectUri: string;
-  /** Refreshes with a refresh token that was never issued. */
+  /** A refresh with a refresh token that was never issued. */
   readonly refresh: Outcome;
   readonly unregisteredRefresh: Outcome;
-  /** The authorization endpoint, where a sign-in begins. */
+  /** A request to the authorization endpoint, where a sign-in begins. */
   readonly signIn: Outcome;
   readonly unregisteredSignIn: Outcome;
 }
@@ -46,10 +46,10 @@ export const serviceChecks: readonly Check<Subject>[] = [
   { id: 'service-redirect-uri', title: 'Service: redirect URI', run: checkRedirectUri },
 ];
 
-/** An unregistered redirect URI: its domain can’t exist (RFC 6761 §6.4). */
+/** A redirect URI that is certainly unregistered, because its domain can’t exist (RFC 6761 §6.4). */
 const UNREGISTERED_URI = 'https://cloakroom-doctor.invalid/auth/callback';
 
-/** Sends all requests at once. Nothing is issued. */
+/** Sends all requests in parallel. The service issues no tokens or codes. */
 export async function readService({ values, publicOrigin }: Settings): Promise<Subject | Result> {
   const { SERVICE_URL: origin, CLIENT_ID: clientId, CLIENT_SECRET: secret, SCOPES: scopes } = values;
   if (origin === undefined) return INVALID_VARIABLES;
@@ -63,7 +63,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
       client_secret: clientSecret,
     });
   };
-  // The first request of a sign-in (RFC 7636 §4.3), with a challenge whose verifier is thrown away.
+  // The first request in a sign-in (RFC 7636 §4.3). The code verifier for its challenge is discarded.
   const signIn = async (uri: string) => {
     if (clientId === undefined || scopes === undefined || publicOrigin === undefined)
       return INVALID_VARIABLES;
@@ -84,7 +84,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
     const redirectUri = `${publicOrigin}/auth/callback`;
     const outcomes = await Promise.all([
       refresh(clientId, secret),
-      // With an id of its own, so that no failed attempt counts against the app.
+      // Uses a made-up client id, so that failed attempts don't count against the app.
       refresh(`cloakroom-doctor-${randomText()}`, randomText()),
       signIn(redirectUri),
       signIn(UNREGISTERED_URI),
@@ -107,10 +107,10 @@ function randomText(): string {
 }
 
 const TIMEOUT_MS = 5_000;
-/** Closes each connection after its response. */
+/** Closes each connection after one response. */
 const agent = new Agent({ pipelining: 0, connect: { timeout: 3_000 }, maxResponseSize: 4_194_304 });
 
-/** Sends one request, follows no redirect, and waits for the response for 5 s at most. */
+/** Sends one request without following redirects, and waits at most 5 s for the response. */
 async function send(origin: string, path: string, form?: Readonly<Record<string, string>>): Promise<Outcome> {
   return resultOrProblem(origin, async () => {
     const { statusCode, headers, body } = await request(origin + path, {
@@ -140,13 +140,13 @@ function checkTokenEndpoint({ unregisteredRefresh: response }: Subject): Result 
   );
 }
 
-/** Checks the credentials. The OAuth error of a refresh shows whether the service knows the app. */
+/** Checks the credentials. The OAuth error from a refresh shows whether the service knows the app. */
 function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   if (isResult(refresh)) return refresh;
   const error = oauthErrorOf(refresh);
   if (error === 'invalid_client') {
     return problem(
-      'The service does not know the app, or refuses its secret: users can’t sign in, and no token is refreshed.',
+      'The service does not know the app, or refuses its secret: users can’t sign in, and tokens can’t be refreshed.',
       'Compare both with the registration of the app. Look for extra spaces, and for a secret that was replaced.',
     );
   }
@@ -162,7 +162,7 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
     : skipped('Inconclusive: the service gives unknown apps the same response.');
 }
 
-/** Checks whether a browser can begin a sign-in at the authorization endpoint. */
+/** Checks whether a browser can start signing in at the authorization endpoint. */
 function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   if (isResult(response)) return response;
   const impaired = unavailable(response);
@@ -183,7 +183,7 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   );
 }
 
-/** Checks the redirect URI. A service that knows it responds to it in another way than to an unregistered one. */
+/** Checks the redirect URI. A service that knows it responds differently than to an unregistered URI. */
 function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject): Result {
   if (isResult(signIn)) return signIn;
   if (isResult(unregisteredSignIn)) return unregisteredSignIn;
@@ -196,7 +196,7 @@ function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject):
     return ok(`The service accepts ${redirectUri}`);
   if (isRefused(signIn) && isRefused(unregisteredSignIn)) {
     return problem(
-      `The service refuses ${redirectUri}, and an unregistered URI too: users can’t sign in.`,
+      `The service refuses both ${redirectUri} and an unregistered URI: users can’t sign in.`,
       `${remedy}. Check CLIENT_ID as well: it may be the cause.`,
     );
   }
@@ -209,7 +209,7 @@ function unavailable({ status }: HttpResponse): Result | undefined {
   return problem(`It fails with status ${status}.`, 'Contact the operators of the service.');
 }
 
-/** The OAuth error in a response of any status (RFC 6749 §5.2). */
+/** Returns the OAuth error in a response with any status (RFC 6749 §5.2). */
 function oauthErrorOf({ text }: HttpResponse): string | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
@@ -219,7 +219,7 @@ function oauthErrorOf({ text }: HttpResponse): string | undefined {
   }
 }
 
-/** The query of a redirect to this URI; undefined if the response does not redirect there. */
+/** Returns the query of a redirect to this URI; undefined if the response doesn't redirect there. */
 function redirectQuery({ status, headers }: HttpResponse, uri: string): URLSearchParams | undefined {
   const { location } = headers;
   if (typeof location !== 'string' || status < 300 || status >= 400) return undefined;
@@ -235,7 +235,7 @@ export const publicUrlChecks: readonly Check<PublicUrl>[] = [
   { id: 'public-url', title: 'PUBLIC_URL', run: checkPublicUrl },
 ];
 
-/** Requests the health check at PUBLIC_URL. No response is fine as long as Cloakroom does not run. */
+/** Requests the health check at PUBLIC_URL. Getting no response is fine while Cloakroom is not running. */
 export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise<PublicUrl | Result> {
   if (origin === undefined) return INVALID_VARIABLES;
   const response = await resultOrProblem(origin, async () => {

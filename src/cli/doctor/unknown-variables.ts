@@ -7,11 +7,13 @@ const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)]
 /** Shorter names, such as HOST and PORT, resemble too many others. */
 const MIN_LENGTH = 6;
 
-/** Finds variables that Cloakroom does not read and whose names resemble one that it does. Never prints a value. */
+/**
+ * Finds variables that Cloakroom doesn't read, but whose names resemble those of variables that it does. Never prints values.
+ */
 export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);
-  if (hints.length === 0) return ok('No name resembles a variable of Cloakroom.');
+  if (hints.length === 0) return ok('No name resembles a Cloakroom variable.');
   return warning(`Cloakroom does not read ${hints.join(', or ')}.`, 'Correct the name, or remove it.');
 }
 
@@ -22,11 +24,11 @@ function hintFor(name: string, env: Env): string | undefined {
     return `${name} (${variable} is not read from a file)`;
   const bare = name.replace(/^CLOAKROOM_/, '');
   const meant = bare !== name && KNOWN.includes(bare) ? bare : KNOWN.find((known) => isMisspelt(bare, known));
-  // Platforms set the same value under two names.
+  // Some platforms set the same value under two names.
   return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-/** Whether the names differ only in case, underscores and one letter: too many, missing, wrong, or swapped with the next. */
+/** Whether names differ only in case, underscores and one letter that is extra, missing, wrong, or swapped with the next. */
 function isMisspelt(name: string, known: string): boolean {
   const [one, other] = [normalise(name), normalise(known)];
   if (other.length < MIN_LENGTH) return false;

@@ -135,7 +135,7 @@ test('Redis without INFO is a problem, because Cloakroom would never become read
 test.each([
   ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections: nothing listens there\.$/],
   ['redis://redis.invalid', /can’t be (?:found|looked up)/],
-  ['redis+unix:///nowhere/redis.sock', /no file has this path/],
+  ['redis+unix:///nowhere/redis.sock', /does not exist/],
 ])('the doctor reports that there is no Redis at %s', async (REDIS_URL, words) => {
   expect(await findingAt(REDIS_URL)).toMatchObject(finding('problem', words));
 });

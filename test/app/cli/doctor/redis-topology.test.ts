@@ -30,7 +30,7 @@ test('the doctor reports a problem if no Sentinel can be reached', async () => {
 test('a master name that no Sentinel monitors is a problem', async () => {
   const findingOf = await runDoctor({ REDIS_URL: sentinels.url.replace(/\/[\w-]+$/, '/another-master') });
   expect(findingOf('redis-reachable')).toMatchObject(
-    finding('problem', 'A Sentinel monitors no master with the name in REDIS_URL.'),
+    finding('problem', 'A Sentinel does not monitor a master with the name in REDIS_URL.'),
   );
 });
 
@@ -101,6 +101,6 @@ test('a redis+cluster:// URL for a Redis that is not in a cluster is a problem',
   const { port } = await sentinels.master();
   const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
   expect(findingOf('redis-reachable')).toMatchObject(
-    finding('problem', 'A node in REDIS_URL belongs to no cluster, or to one without slots.'),
+    finding('problem', 'A node in REDIS_URL does not belong to a cluster, or its cluster has no slots.'),
   );
 });

@@ -84,7 +84,7 @@ test('secrets can come from files', async () => {
 
 test('an app with its own CLIENT_ID does not get the demo’s client secret', async () => {
   await using folder = await createFolder();
-  const output = 'CLIENT_SECRET is required where CLIENT_ID is set\n';
+  const output = 'CLIENT_SECRET is required if CLIENT_ID is set\n';
   expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({ code: 1, output });
   expect(await folder.names()).toEqual([]);
 });
