@@ -10,8 +10,8 @@ import { HOME } from './login.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `GET /auth/callback`: takes the authorization response (RFC 6749 §4.1.2) and exchanges its code for tokens (§4.1.3). Starts a
- * session under a new id and ends the previous one.
+ * `GET /auth/callback`: receives the authorization response (RFC 6749 §4.1.2) and exchanges its code for tokens (§4.1.3).
+ * Starts a session under a new id and ends the previous session.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
   const { config, oauth, signIns, sessionEvents, metrics, render, now } = deps;
@@ -21,7 +21,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     const transaction = await signIns.take(state, req.headers.cookie);
     const previous = currentSession(req);
     if (transaction === null) {
-      // A reload or the Back button. A user who is signed in need not see an error.
+      // Caused by a reload or the Back button. Don't show an error to users who are signed in.
       if (previous === null) throw new AppError('sign_in_attempt_unknown', { returnTo: HOME });
       res.redirect(303, HOME);
       return;
@@ -43,15 +43,18 @@ export function createCallback(deps: AuthDeps): RequestHandler {
       [...previousIds].map(async (id) => id !== undefined && endPreviousSession(deps, id, context)),
     );
 
-    // The browser's cache may hold responses of the previous user (W3C Clear Site Data §3.1).
+    // The browser cache may contain responses for the previous user (W3C Clear Site Data §3.1).
     res.setHeader('clear-site-data', '"cache"');
     if (config.cookieSameSite === 'lax') res.redirect(303, returnTo);
-    // Browsers send a strict cookie only with requests that a page of this site starts. So there is a page in between.
+    // Browsers send a strict cookie only with requests from a page on this site, so send a page in between.
     else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: returnTo }));
   };
 }
 
-/** Throws for an error response (RFC 6749 §4.1.2.1). Any site can link to one, so the page shows only a plain code. */
+/**
+ * Throws for an error response (RFC 6749 §4.1.2.1). Any site can link here with made-up errors, so the page shows only a plain
+ * code.
+ */
 function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
   const error = query.get('error');
   if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
@@ -66,7 +69,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
   if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
 }
 
-/** Throws the error of a failed code exchange. Only a new sign-in helps, because the code may be used up. */
+/** Throws the error for a failed code exchange. The user must sign in again, because the code may be used up. */
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {
@@ -80,8 +83,8 @@ function throwExchangeFailed(cause: unknown, returnTo: string): never {
 }
 
 /**
- * Ends the session that the browser had before. An outage of Redis does not fail the sign-in, because the new session is stored
- * already. Resolves after the first try, and retries in the background until `giveUpMs`.
+ * Ends the browser's previous session. A Redis outage doesn't fail the sign-in, because the new session is already stored.
+ * Resolves after the first attempt, and retries in the background until `giveUpMs` have passed.
  */
 export async function endPreviousSession(
   {

@@ -14,7 +14,9 @@ export type OAuthClient = ReturnType<typeof createOAuthClient>;
 /** The token endpoint responded with an OAuth error (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
-  /** The error code. Not named `code`, because the log would show that, and an unknown one may quote the request. */
+  /**
+   * The error code. It is not named `code`, because the logger prints that property, and an unknown code may quote the request.
+   */
   readonly error: string;
 
   constructor(error: string) {
@@ -22,19 +24,19 @@ export class OAuthError extends Error {
     this.error = error;
   }
 
-  /** Whether the endpoint reports an outage of its own, which says nothing about the request (RFC 6749 §4.1.2.1). */
+  /** Whether the endpoint reports an outage, which is unrelated to the request (RFC 6749 §4.1.2.1). */
   get isOutage(): boolean {
     return this.error === 'server_error' || this.error === 'temporarily_unavailable';
   }
 }
 
 /**
- * There is no new access token now, although the grant may still be valid. The token endpoint is unreachable, too slow, or
- * refuses for a reason other than `invalid_grant`, or no refresh can begin. The session is kept.
+ * No new access token is available now, although the grant may still be valid. The token endpoint is unreachable, too slow, or
+ * refuses for a reason other than `invalid_grant`, or a refresh can't start. The session is kept.
  */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
-  /** Milliseconds until the next token request may be sent. */
+  /** Time until the next token request may be sent, in ms. */
   readonly retryInMs: number;
 
   constructor(cause: unknown, retryInMs = 1_000) {
@@ -56,13 +58,13 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Maximum lifetime of a token. It is longer than any session, and yields a valid time when added to the clock. */
+/** Maximum lifetime of a token. It is longer than any session, and adding it to the current time gives a valid date. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Maximum size of a token response. No real one is larger, and a hostile one of this size can't exhaust memory. */
+/** Maximum size of a token response. Real responses are smaller, and a malicious one of this size can't exhaust memory. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/** Error codes of the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
+/** Error codes from the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
 const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
   'access_denied',
   'invalid_client',
@@ -77,8 +79,8 @@ const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A confidential client of the service's authorization server, made with openid-client. It sends the client credentials in the
- * form body, and always uses PKCE S256 and `state`.
+ * Creates a confidential client for the service's authorization server, using openid-client. It sends the client credentials in
+ * the form body, and always uses PKCE with S256 and `state`.
  */
 export function createOAuthClient(options: {
   readonly publicOrigin: string;
@@ -97,7 +99,7 @@ export function createOAuthClient(options: {
   const redirectUri = `${options.publicOrigin}/auth/callback`;
   const sendTokenRequest = createTokenRequestSender(timeoutSeconds * 1_000);
 
-  /** Makes the configuration of one request. openid-client has no headers for a single one, and the secret may be reloaded. */
+  /** Creates the configuration for one request. openid-client can't set headers per request, and the secret may be reloaded. */
   const configure = (fetchToken?: openid.CustomFetch) => {
     const configuration = new openid.Configuration(
       {
@@ -112,7 +114,7 @@ export function createOAuthClient(options: {
     configuration.timeout = timeoutSeconds;
     if (fetchToken !== undefined) configuration[openid.customFetch] = fetchToken;
     // The configuration allows http only on a loopback host or with ALLOW_INSECURE_SERVICE.
-    // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: Cloakroom allows http where the operator does
+    // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning: Cloakroom allows http if the operator does
     if (serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
   };
@@ -136,7 +138,7 @@ export function createOAuthClient(options: {
       }
     });
     const sentAt = performance.now();
-    // The lifetime counts from before the request, so that a slow response shortens it.
+    // Count the lifetime from before the request, so that a slow response doesn't extend it.
     const issuedAt = options.now();
     const countOutcome = (outcome: TokenEndpointOutcome) => {
       if (isRequested) options.metrics?.tokenRequest(grantType, outcome, performance.now() - sentAt);
@@ -158,7 +160,7 @@ export function createOAuthClient(options: {
   };
 
   return {
-    /** The URL at which the browser signs in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+    /** Returns the URL to which the browser is sent to sign in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
     async authorizationUrl(state: string, verifier: string): Promise<URL> {
       return openid.buildAuthorizationUrl(configure(), {
         redirect_uri: redirectUri,
@@ -176,15 +178,15 @@ export function createOAuthClient(options: {
     async exchangeCode(query: URLSearchParams, state: string, verifier: string, trace?: TraceContext | null) {
       return requestToken('authorization_code', trace, async (configuration) =>
         openid.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query.toString()}`), {
-          expectedState: state, // take() in sign-in-transactions.ts has checked it
+          expectedState: state, // already checked by take() in sign-in-transactions.ts
           pkceCodeVerifier: verifier,
         }),
       );
     },
 
     /**
-     * Requests a new access token (RFC 6749 §6), and keeps the refresh token where the response has none. Rejects with
-     * OAuthError, TokenEndpointError, or NotSentError where `maySend` returns false just before the request is written.
+     * Requests a new access token (RFC 6749 §6), and keeps the refresh token if the response has no new one. Rejects with
+     * OAuthError, TokenEndpointError, or NotSentError if `maySend` returns false just before the request is written.
      */
     async refresh(
       before: Grant,
@@ -203,9 +205,9 @@ export function createOAuthClient(options: {
 }
 
 /**
- * Returns a function that sends each token request on a connection of its own (docs/decisions/0003). A late or doubled response
- * is then never taken for that of the next user. It follows no redirect and decodes no content coding. Rejects with NotSentError
- * where `maySend` returns false, the reason of `signal`, or an error that quotes nothing of the response.
+ * Returns a function that sends each token request on a separate connection (docs/decisions/0003), so that a late or duplicate
+ * response is never mistaken for the next user's. It doesn't follow redirects or decode content codings. It rejects with
+ * NotSentError if `maySend` returns false, with the abort reason of `signal`, or with an error that doesn't quote the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
   const connect = buildConnector({ timeout: timeoutMs }); // shared, so that TLS sessions are resumed
@@ -230,13 +232,13 @@ export function createTokenRequestSender(timeoutMs: number) {
         headers,
         body: body.toString(),
         signal: signal ?? null,
-        // undici never pauses its parser below this size. When a connection ends beside a paused parser, undici throws where no
-        // caller can catch it (nodejs/undici#5360).
+        // undici never pauses its parser below this size. If a connection ends while the parser is paused, undici throws an
+        // error that callers can't catch (nodejs/undici#5360).
         highWaterMark: 2 * MAX_RESPONSE_BYTES,
       });
       const bytes = await readAtMost(response.body, MAX_RESPONSE_BYTES);
       if (bytes === null) throw new Error('the token endpoint’s response is too large');
-      return { status: response.statusCode, text: new TextDecoder().decode(bytes) }; // without a byte order mark
+      return { status: response.statusCode, text: new TextDecoder().decode(bytes) }; // drops a byte order mark
     } finally {
       await client.destroy();
     }
@@ -244,8 +246,8 @@ export function createTokenRequestSender(timeoutMs: number) {
 }
 
 /**
- * Returns an undici interceptor that calls `maySend` in the turn in which undici writes the request. When the connection opens is
- * too early: before its first request a process compiles undici's parser, for some milliseconds.
+ * Returns an undici interceptor that calls `maySend` in the same turn in which undici writes the request. Checking when the
+ * connection opens would be too early: before its first request, a process spends a few milliseconds compiling undici's parser.
  */
 function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
@@ -266,7 +268,7 @@ export function isStandardErrorCode(code: string): boolean {
   return STANDARD_ERROR_CODES.has(code);
 }
 
-/** The part of an error code that may be logged. An unknown one may quote the request or any query value. */
+/** Returns an error code in a form that may be logged. An unknown code may quote the request or any query value. */
 export function toLoggableCode(code: string): string {
   return isStandardErrorCode(code) ? code : 'an unknown error';
 }
@@ -283,7 +285,7 @@ function toGrant(
   refreshTokenBefore: string | undefined,
 ): Grant {
   const { access_token: accessToken, expires_in: expiresIn = 0, token_type: tokenType } = response;
-  // The token becomes a header value (RFC 6750 §2.1); DPoP is not supported.
+  // The token is used as a header value (RFC 6750 §2.1); DPoP is not supported.
   if (tokenType !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) throw new Error('not a bearer token');
   const refreshToken = response.refresh_token ?? refreshTokenBefore;
   const lifetimeMs = Math.min(expiresIn, MAX_LIFETIME_SECONDS) * 1_000;

@@ -3,13 +3,13 @@ import { randomPKCECodeVerifier, randomState } from 'openid-client';
 import { hasManySignIns } from './rate-limit.ts';
 import type { AuthDeps } from './routes.ts';
 
-/** The page after sign-in without a `return_to`, or with one that leaves the site. */
+/** The page shown after sign-in if `return_to` is missing or leads to another site. */
 export const HOME = '/workspaces';
 
 /**
- * Maximum length of `return_to` in characters (docs/decisions/0005). Each takes memory in Redis for ten minutes, so a client
- * without a session cookie gets less, and an address with many sign-ins the least. A page deep in search results needs a long
- * one, because one letter may take nine characters.
+ * Maximum length of `return_to` in characters (docs/decisions/0005). It takes memory in Redis for ten minutes, so the limit is
+ * lower for clients without a session cookie, and lowest for addresses with many sign-ins. Search result pages need long paths,
+ * because one letter may take nine characters.
  */
 const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
 
@@ -34,8 +34,8 @@ export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDep
 }
 
 /**
- * Returns the path on this site that a `return_to` names, with query and fragment. Returns HOME where it is missing, malformed,
- * longer than `maxLength`, leads off the site or back into sign-in. The result is safe in a `Location` header.
+ * Returns the path on this site that `return_to` specifies, with query and fragment. Returns HOME if it is missing, malformed,
+ * longer than `maxLength`, or leads to another site or back to sign-in. The result is safe in a `Location` header.
  */
 export function toReturnPath(
   value: unknown,
@@ -46,9 +46,9 @@ export function toReturnPath(
     return HOME;
   if (!URL.canParse(value, publicOrigin)) return HOME;
   const url = new URL(value, publicOrigin);
-  // "/.//other.example" resolves to a path that a browser would take for another host.
+  // "/.//other.example" resolves to a path that a browser would interpret as another host.
   if (url.origin !== publicOrigin || url.pathname.startsWith('//')) return HOME;
   if (/^\/auth(?:\/|$)/i.test(url.pathname)) return HOME;
   const path = url.pathname + url.search + url.hash;
-  return path.length > maxLength ? HOME : path; // percent-encoding may have made it longer
+  return path.length > maxLength ? HOME : path; // percent-encoding can make it longer
 }

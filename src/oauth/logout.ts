@@ -6,15 +6,16 @@ import { StoreUnavailableError } from '../redis/client.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `POST /auth/logout`: ends the session for good, clears its cookie and what the browser stores (W3C Clear Site Data §3.1). A
- * failover of Redis right after the response can undo the end, because replication is asynchronous (docs/performance.md).
+ * `POST /auth/logout`: ends the session for good, and clears its cookie and the data that the browser stores (W3C Clear Site
+ * Data §3.1). A Redis failover right after the response can restore the session, because replication is asynchronous
+ * (docs/performance.md).
  */
 export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!passesCrossSiteCheck(req.method, req.headers, config.publicOrigin))
       throw new AppError('cross_site_request');
     const read = cookie.read(req.headers.cookie);
-    // End the session before clearing the cookie: while Redis is down, the response is 503 and the user is still signed in.
+    // End the session before clearing the cookie. If Redis is down, the response is a 503, and the user is still signed in.
     const hadSession = read !== null && (await store.end(read.id).catch(throwStillSignedIn));
     if (read !== null && hadSession) sessionEvents.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());
@@ -25,7 +26,7 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
 }
 
 /**
- * Throws an error that says that the user is still signed in. Otherwise users might leave a shared computer without knowing.
+ * Throws an error that tells users that they are still signed in. Otherwise they might leave a shared computer unaware of it.
  */
 function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
@@ -33,7 +34,10 @@ function throwStillSignedIn(error: unknown): never {
   throw new StoreUnavailableError(error, detail);
 }
 
-/** Refuses other methods with 405. Signing out is not safe (RFC 9110 §9.2.1), so a link or an image must not do it. */
+/**
+ * Refuses other methods with 405. Signing out is not a safe operation (RFC 9110 §9.2.1), so a link or image must not trigger
+ * it.
+ */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
   const detail = 'You are not signed out. Select Sign out at the top of any page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));

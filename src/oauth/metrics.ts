@@ -14,17 +14,17 @@ export const SIGN_IN_OUTCOMES = [
   'rate_limited',
 ] as const;
 
-/** What a token request is for (RFC 6749 §4.1.3, §6). */
+/** The grant types used in token requests (RFC 6749 §4.1.3, §6). */
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
 
-/** Why a request needs a refresh: its token has expired, soon will, or the service responded 401 to it. */
+/** Why a request needs a refresh: its token has expired, is about to expire, or was refused with a 401. */
 export const REFRESH_TRIGGERS = ['expired', 'expiring', 'unauthorized'] as const;
 /** Whether this process sent the token request, used the result of another refresh, or got no token. */
 export const REFRESH_OUTCOMES = ['refreshed', 'joined', 'failed'] as const;
 /**
- * Why a refresh failed. `invalid_grant`, `refused` and `token_endpoint` (unavailable) are responses of the token endpoint.
- * `lock` means that the refresh of another process did not finish.
+ * Why a refresh failed. `invalid_grant` and `refused` are responses from the token endpoint; `token_endpoint` means that it is
+ * unavailable. `lock` means that a refresh in another process did not finish.
  */
 export const REFRESH_FAILURES = [
   'invalid_grant',
@@ -80,7 +80,7 @@ export function createOAuthMetrics(registry: Registry) {
     tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
       tokenRequestSeries.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
     refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
-    /** Counts each refresh that failed, however many requests wait for it. */
+    /** Counts each failed refresh once, however many requests are waiting for it. */
     refreshFailed: (cause: RefreshFailure) => failures({ cause }),
     refreshWaited: (ms: number) => waits.observe(ms / 1_000),
   };
@@ -97,7 +97,7 @@ const SIGN_IN_FAILURES: Partial<Readonly<Record<ProblemCode, SignInOutcome>>> = 
   too_many_sign_ins: 'rate_limited',
 };
 
-/** Express error handler that counts a failed sign-in by its problem code, and passes the error on. */
+/** Creates an Express error handler that counts a failed sign-in by problem code and passes the error on. */
 export function countSignInFailure(metrics: OAuthMetrics | null): ErrorRequestHandler {
   return (error: unknown, _req, _res, next) => {
     const outcome = SIGN_IN_FAILURES[toAppError(error).code];

@@ -12,24 +12,27 @@ import { settlesWithin } from '../promises.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
-/** Providers usually assign a customer at most this much of IPv6 (RFC 6177). So all of such a prefix counts as one address. */
+/**
+ * Providers usually assign a customer at most one prefix of this length (RFC 6177), so each such prefix is counted as one
+ * address.
+ */
 const IPV6_PREFIX = 48;
-/** Above this fraction of its limit, an address has many sign-ins. */
+/** Fraction of its limit above which an address is considered to have many sign-ins. */
 const MANY_SIGN_INS_PART = 1 / 4;
 /**
- * Maximum wait for a count in Redis, in ms. The sign-in waits for Redis again afterwards. During an outage, both must fit into
- * the two seconds within which the 503 is due.
+ * Maximum wait for a count in Redis, in ms. The sign-in then waits for Redis again. During an outage, the 503 is due within two
+ * seconds, including both waits.
  */
 const REDIS_TIMEOUT_MS = 200;
-/** Maximum number of keys that a process counts. Each takes 150 bytes. */
+/** Maximum number of keys that a process counts. Each key takes 150 bytes. */
 const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
 
 /**
- * Limits the sign-ins that one client address may start in ten minutes, over all processes, to SIGN_INS_PER_ADDRESS. Refuses
- * further ones with a 429 (RFC 6585 §4). Requests of every method count, because each would write to Redis. Redis
- * holds no address, only an HMAC of it under a key derived from the first session key.
+ * Limits the sign-ins from one client address to SIGN_INS_PER_ADDRESS in ten minutes, across all processes. Refuses further
+ * sign-ins with a 429 (RFC 6585 §4). Requests with any method are counted, because each would write to Redis. Redis never
+ * stores an address, only its HMAC under a key derived from the first session key.
  */
 export function createSignInLimit(deps: {
   readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
@@ -55,9 +58,9 @@ export function createSignInLimit(deps: {
       createHmac('sha256', addressKey.current)
         .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))
         .digest('base64url'),
-    // The library would check its configuration at the first request, and print to the console.
+    // Otherwise the library would check its configuration on the first request and print to the console.
     validate: false,
-    // Clients don't learn how much of the limit is left.
+    // Don't tell clients how much of the limit is left.
     legacyHeaders: false,
     standardHeaders: false,
     handler(req, res, next) {
@@ -72,15 +75,18 @@ export function createSignInLimit(deps: {
   });
 }
 
-/** Whether the address of a request within the limit has started many sign-ins. Never true without a limit. */
+/**
+ * Whether the client address of a request has started many sign-ins, even if it is within its limit. Never true without a
+ * limit.
+ */
 export function hasManySignIns(req: Request): boolean {
   const { rateLimit: counted } = req as CountedRequest;
   return counted !== undefined && counted.used > counted.limit * MANY_SIGN_INS_PART;
 }
 
 /**
- * Counts by key, over windows that start with the first count. Redis counts for all processes. Each process counts beside it,
- * and uses its own count where Redis does not respond in time. Every key has a time to live.
+ * Counts per key, in windows that start with the first count. Redis counts across all processes. Each process also keeps its
+ * own count, and uses it if Redis doesn't respond in time. Every key has a time to live.
  */
 export function createSignInCounts(deps: {
   readonly redis: RedisClient;
@@ -90,8 +96,8 @@ export function createSignInCounts(deps: {
 }): Store {
   const { redis, prefix } = deps;
   const local = createLocalCounts(deps);
-  // The store identifies a script by the reply to SCRIPT LOAD. The reply here is the text itself, so that EVAL sends it each
-  // time and no Redis must have loaded it.
+  // The store identifies a script by the reply to SCRIPT LOAD. Reply with the script text itself, so that it can be sent with
+  // EVAL each time and need not be loaded in Redis.
   const shared = new RedisStore({
     prefix,
     sendCommand: async (command, ...args) => {
@@ -113,7 +119,7 @@ export function createSignInCounts(deps: {
   };
 }
 
-/** Counts in this process. Beyond 20,000 keys it forgets those counted longest ago. */
+/** Counts within this process. Beyond 20,000 keys, the least recently counted keys are dropped. */
 export function createLocalCounts({
   windowMs,
   now,

@@ -4,13 +4,13 @@ import { loginUrl, returnPathOf } from '../http/error-pages.ts';
 import { currentSession } from '../session/express-session.ts';
 import type { Session } from '../session/record.ts';
 
-/** Redirects a page request without a session to sign-in, which comes back to the page. */
+/** Redirects page requests without a session to sign-in, which returns to the page. */
 export const requireSession: RequestHandler = (req, res, next) => {
   if (currentSession(req) === null) res.redirect(303, loginUrl(returnPathOf(req, res)));
   else next();
 };
 
-/** The session of a request that requireSession has let through. */
+/** Returns the session of a request that has passed requireSession. */
 export function currentSessionOrThrow(req: Request): Session {
   const session = currentSession(req);
   if (session === null) throw new SessionEndedError();

@@ -24,7 +24,7 @@ export interface AuthDeps extends SessionServices, Pick<OAuthServices, 'oauth' |
   readonly now: () => number;
 }
 
-/** Creates the router of `/auth/*`. `readSession` puts the session on the request where an endpoint needs it. */
+/** Creates the router for `/auth/*`. `readSession` adds the session to the request for endpoints that need it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
   router.get('/login', refuseEmbedding, createSignInLimit(deps), createLogin(deps));

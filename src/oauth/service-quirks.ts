@@ -1,20 +1,20 @@
 /** RFC 6749 §5.1 makes `expires_in` optional; the service documents 15 minutes as its default. */
 const DEFAULT_EXPIRES_IN_SECONDS = 900;
 
-/** A response of the token endpoint as it came. */
+/** An unmodified response from the token endpoint. */
 export interface TokenResponse {
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * Rewrites a response of the service's token endpoint into the form of RFC 6749 §5.1 and §5.2. This is the only place that
- * knows how the service departs from the standard:
+ * Rewrites a response from the service's token endpoint into the form that RFC 6749 §5.1 and §5.2 define. Only this function
+ * knows how the service deviates from the standard:
  *
- * - A missing `token_type` is `bearer`, and a missing `expires_in` is 900 s.
- * - An `error` string is that OAuth error at any status.
+ * - A missing `token_type` defaults to `bearer`, and a missing `expires_in` to 900 s.
+ * - A response with an `error` string is an OAuth error, whatever its status.
  *
- * Other members are dropped. Throws where the response is neither; the message quotes nothing of it.
+ * Other members are dropped. Throws if the response is neither a success nor an OAuth error; the message doesn't quote it.
  */
 export function toStandardResponse({ status, text }: TokenResponse): Response {
   const body = parseObject(text);
@@ -30,12 +30,14 @@ export function toStandardResponse({ status, text }: TokenResponse): Response {
     token_type: body['token_type'] || 'bearer',
     expires_in: toSeconds(body['expires_in']),
     refresh_token: body['refresh_token'] || undefined,
-    // An empty scope does not say what was granted.
+    // An empty scope doesn't say what was granted.
     scope: (typeof body['scope'] === 'string' && body['scope']) || undefined,
   });
 }
 
-/** Returns a lifetime in seconds. An invalid one counts as missing, because the service may not issue the tokens again. */
+/**
+ * Returns a lifetime in seconds. An invalid lifetime is treated as missing, because the service may not issue the tokens again.
+ */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
   const isValid = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
@@ -48,6 +50,6 @@ function parseObject(text: string): Record<string, unknown> | null {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject ? (value as Record<string, unknown>) : null;
   } catch {
-    return null; // the parser's error quotes the text, which may hold a token
+    return null; // the parser error quotes the text, which may contain a token
   }
 }

@@ -8,16 +8,17 @@ import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `GET /auth/session`: responds whether the browser is signed in, and until when (ISO 8601, UTC). It does not extend the idle
- * time, so that a page may poll it.
+ * `GET /auth/session`: reports whether the browser is signed in, and until when (ISO 8601, UTC). It doesn't extend the idle
+ * time, so pages may poll it.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => deps.store.peek(id, context));
 }
 
 /**
- * `POST /auth/session`: extends the idle time, as any use of the session does, and responds like GET. A page sends it when the
- * user asks to stay signed in. It never extends SESSION_MAX_SECONDS. It has the cross-site check of unsafe API requests.
+ * `POST /auth/session`: extends the idle time, like any use of the session, and responds like GET. Pages send it when the user
+ * chooses to stay signed in. It can't extend a session beyond SESSION_MAX_SECONDS. It gets the same cross-site check as unsafe
+ * API requests.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;
@@ -45,7 +46,7 @@ function respondWith(
       }
       if (read?.usesFirstKey === false) res.append('Set-Cookie', cookie.write(read.id));
       const { record } = found.session;
-      // A browser's clock may be wrong. With the Date of the same clock, a page can compute how much time is left.
+      // The browser clock may be wrong. Send a Date from the same clock, so that pages can compute the time left.
       res.set('Date', new Date(now()).toUTCString());
       res.json({
         signedIn: true,

@@ -4,16 +4,18 @@ import { z } from 'zod';
 import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 
-/** How long a user may take at the service's pages, in seconds. */
+/** How long a user may take on the service's pages, in seconds. */
 const TRANSACTION_SECONDS = 600;
 
 const transactionSchema = z.object({
   /** PKCE code verifier (RFC 7636 §4.1). */
   verifier: z.string(),
   returnTo: z.string(),
-  /** Hash of the cookie that binds it to the browser. */
+  /** Hash of the cookie that binds the transaction to the browser. */
   browser: z.string(),
-  /** Session id in the cookie at its start. A browser does not send a strict cookie when the service redirects back. */
+  /**
+   * Session id in the cookie when the transaction started. Browsers don't send a strict cookie when the service redirects back.
+   */
   previousSession: z.string().optional(),
 });
 
@@ -21,9 +23,9 @@ const transactionSchema = z.object({
 export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**
- * Keeps sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. One cookie binds all
- * transactions of a browser to it (RFC 9700 §4.7.1). So tabs can sign in side by side, and cookies do not accumulate. Rejects
- * with StoreUnavailableError while Redis is down or full.
+ * Stores sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. A single cookie binds
+ * all transactions to the browser (RFC 9700 §4.7.1), so several tabs can sign in at the same time, and cookies don't
+ * accumulate. Methods reject with StoreUnavailableError while Redis is down or full.
  */
 export function createSignInTransactions(deps: {
   readonly redis: RedisClient;
@@ -35,14 +37,16 @@ export function createSignInTransactions(deps: {
   const cookiePrefix = deps.https ? '__Host-Http-cloakroom-signin-' : 'cloakroom-signin-';
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
-  /** The binding cookies of a browser, usually one. It gets several if it starts its first sign-ins in several tabs at once. */
+  /**
+   * Returns a browser's binding cookies: usually one, or several if the first sign-ins started in several tabs simultaneously.
+   */
   const browserCookies = (cookieHeader: string | undefined): [name: string, value: string][] =>
     Object.entries(parse(cookieHeader ?? '')).flatMap(([name, value = '']) =>
       name.startsWith(cookiePrefix) && /^[\w-]{43}$/.test(value) ? [[name, value]] : [],
     );
 
   return {
-    /** Keeps a transaction for ten minutes. Returns the `Set-Cookie` value that binds it to the browser. */
+    /** Stores a transaction for ten minutes. Resolves with the `Set-Cookie` value that binds it to the browser. */
     async start(
       state: string,
       transaction: Omit<SignInTransaction, 'browser'>,
@@ -54,12 +58,12 @@ export function createSignInTransactions(deps: {
       const text = JSON.stringify({ ...transaction, browser: hash(browser) });
       const encrypted = encryption.encrypt(text, state, key);
       await storeReply(redis.set(key, encrypted, 'EX', TRANSACTION_SECONDS));
-      // Lax even where the session cookie is strict, because the service redirects back from another site.
+      // Lax even if the session cookie is strict, because the service redirects back from another site.
       const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
       return serialize(name, browser, { ...attributes, maxAge: TRANSACTION_SECONDS });
     },
 
-    /** Takes the transaction of a `state`, once. Null where there is none, or another browser started it. */
+    /** Returns and deletes the transaction for a `state`; null if there is none, or if another browser started it. */
     async take(state: string, cookieHeader: string | undefined): Promise<SignInTransaction | null> {
       const browsers = browserCookies(cookieHeader).map(([, value]) => hash(value));
       if (browsers.length === 0) return null;

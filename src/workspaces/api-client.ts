@@ -11,28 +11,28 @@ import { readAtMost, type ConnectionPool } from '../upstream/connection-pool.ts'
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
 
-/** What a page or an export reads from the service, and for which session. */
+/** The list or item that a page or export reads from the service, and the session to use. */
 export interface PageRequest {
   readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   /** Context of the client's request. */
   readonly context: RequestContext;
-  /** Aborts when the client disconnects. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
 export interface ListRequest extends PageRequest {
-  /** Page size. Every request of a list sends the same one, because the service binds its cursors to it. */
+  /** Page size. It must be the same for all pages of a list, because the service's cursors are valid only for one page size. */
   readonly limit: number;
 }
 
-/** One page of a list. Items have any shape. */
+/** One page of a list. Items can have any shape. */
 export interface ServicePage {
   readonly items: readonly unknown[];
-  /** Cursor of the following page; absent on the last one. */
+  /** Cursor for the next page; absent on the last page. */
   readonly next?: string;
-  /** The response as received: a JSON object with the items in its member `value`. */
+  /** The response body as received: a JSON object with the items in `value`. */
   readonly text: string;
 }
 
@@ -44,23 +44,23 @@ export type ApiClient = ReturnType<typeof createApiClient>;
 interface ServiceResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
-  /** Body of a 200; null where it exceeds the limit, and for any other status. */
+  /** Body of a 200; null if it exceeds the limit, and for any other status. */
   readonly body: Buffer | null;
 }
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** How long a page that is ready waits for its item, in ms. */
+/** How long an otherwise complete page waits for its item, in ms. */
 const ITEM_EXTRA_MS = 1_000;
 
-/** Maximum length of a cursor. It has to fit into the head of a request, beside everything else. */
+/** Maximum length of a cursor. It must fit into the request head together with everything else. */
 const MAX_CURSOR_LENGTH = 8_192;
-/** Maximum number of items of one page, a hundred times the largest limit. Processing more would block the event loop. */
+/** Maximum number of items on a page, a hundred times the maximum page size. Processing more would block the event loop. */
 const MAX_ITEMS = 10_000;
 
 const pageSchema = z.object({
   // z.array(z.unknown()) would copy the items, which costs as much as parsing them.
   value: z.custom<readonly unknown[]>((value) => Array.isArray(value) && value.length <= MAX_ITEMS),
-  // encodeURIComponent() throws on half a surrogate pair.
+  // encodeURIComponent() throws on a lone surrogate.
   next: z
     .string()
     .min(1)
@@ -72,16 +72,16 @@ const pageSchema = z.object({
 const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * Reads lists and items of the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError that error pages can
- * show, with the errors of the token provider, or with the reason of an aborted signal.
+ * Reads lists and items from the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError that error pages can
+ * show, with an error from the token provider, or with the signal's abort reason.
  */
 export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
-  /** Maximum time for one complete response. A body that trickles in times out as well. */
+  /** Maximum time for one complete response, even if the body keeps trickling in. */
   readonly timeoutSeconds: number;
-  /** Null while metrics are off. */
+  /** Null if metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;
   readonly now: () => number;
 }) {
@@ -118,8 +118,8 @@ export function createApiClient(deps: {
   };
 
   /**
-   * Sends a GET. After a 401 it refreshes the token and repeats the GET. It does so once, because a service that refuses a
-   * fresh token has another problem.
+   * Sends a GET. After a 401, refreshes the token and repeats the GET, but only once: a service that refuses a fresh token has
+   * another problem.
    */
   const get = async (request: PageRequest, query = ''): Promise<ServiceResponse> => {
     const { session, context } = request;
@@ -140,8 +140,8 @@ export function createApiClient(deps: {
 
   return {
     /**
-     * Returns a function that reads pages of one list, one request each. It reads the session again for each later page, and
-     * rejects with SessionEndedError once the session has ended.
+     * Returns a function that reads pages of one list, with one request per page. It rereads the session for each page after
+     * the first, and rejects with SessionEndedError once the session has ended.
      */
     createReadPage(list: ListRequest): ReadPage {
       let isFirst = true;
@@ -158,8 +158,9 @@ export function createApiClient(deps: {
     },
 
     /**
-     * Starts to read one item while its page waits for a list. The returned function waits one second more, and resolves to the
-     * item or to null. Never rejects, because the interface does not promise this route, and the page works without it.
+     * Starts reading an item while the page waits for a list. The returned function waits for at most another second, and
+     * resolves with the item or null. It never rejects: this route is not a documented part of the interface, and the page
+     * works without the item.
      */
     startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();
@@ -173,17 +174,17 @@ export function createApiClient(deps: {
   };
 }
 
-/** Returns a signal that aborts when the client of a response disconnects, or has disconnected before. */
+/** Returns a signal that is aborted when the client disconnects, or immediately if it has already disconnected. */
 export function abortSignalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   res.once('close', () => controller.abort());
-  if (res.destroyed) controller.abort(); // `close` was emitted before
+  if (res.destroyed) controller.abort(); // `close` has already been emitted
   return controller.signal;
 }
 
 /**
- * Awaits a promise, but rejects at once on abort. undici observes its signal only when a connection is free, so a queued
- * request would never time out. A token refresh observes no signal.
+ * Waits for a promise, but rejects immediately on abort. undici checks its signal only once a connection is available, so a
+ * queued request would never time out. A token refresh has no signal.
  */
 async function unlessAborted<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
@@ -204,20 +205,20 @@ function toServicePage(body: Buffer | null): ServicePage {
   if (body === null) throw toUnreadableResponse('the response is too large');
   const { text, json } = parseBody(body);
   const page = pageSchema.safeParse(json);
-  if (!page.success) throw toUnreadableResponse('the response is no page of a list', page.error);
+  if (!page.success) throw toUnreadableResponse('the response is not a page of a list', page.error);
   const { value, next } = page.data;
   return { items: value, ...(next !== undefined && { next }), text };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses a body. Refuses bytes that are not UTF-8 (RFC 8259 §8.1), because replacement characters would change items. */
+/** Parses a body. Refuses invalid UTF-8 (RFC 8259 §8.1), because replacement characters would change items. */
 function parseBody(body: Buffer): { readonly text: string; readonly json: unknown } {
   try {
     const text = utf8.decode(body);
     return { text, json: JSON.parse(text) };
   } catch {
-    // Without a cause, because the message of a SyntaxError quotes the user's data.
-    throw toUnreadableResponse('the response is no JSON');
+    // Omit the cause, because the message of a SyntaxError quotes the user's data.
+    throw toUnreadableResponse('the response is not JSON');
   }
 }

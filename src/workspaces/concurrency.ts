@@ -4,21 +4,21 @@ import type { Session } from '../session/record.ts';
 import { quotaOf } from '../upstream/quota.ts';
 import { abortSignalOf } from './api-client.ts';
 
-/** How many requests of one kind may be in flight in this process. */
+/** Maximum number of requests of one kind in flight in this process. */
 export interface PageLimits {
-  /** For one session. */
+  /** Per session. */
   readonly perSession: number;
-  /** For all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
+  /** For all sessions together. A session gets half of what the others leave, but at least two. Unlimited by default. */
   readonly total?: number;
 }
 
-/** A client may request the next page before the process has noticed the end of the previous one. */
+/** At least two, because a client may request the next page before this process notices that the previous one has ended. */
 const LEAST_PER_SESSION = 2;
 
 /**
- * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the
- * limit. Each request takes memory and connections to the service, so no session may take them all. Unlike the gateway's
- * limits, it queues nothing.
+ * Counts each session's requests in flight. The returned function begins a request and returns a function that ends it, or null
+ * if the request exceeds the limit. This keeps one session from taking all memory and connections to the service. Unlike the
+ * gateway's limits, it doesn't queue requests.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();
@@ -39,8 +39,8 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: PageL
 }
 
 /**
- * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects. Until then it stays in
- * memory, even if the client reads nothing.
+ * Refuses pages over the limit with a 429. A page is counted until it is sent or the client disconnects, because it stays in
+ * memory until then, even if the client reads nothing.
  */
 export function limitPages(limits: PageLimits, currentSession: (req: Request) => Session): RequestHandler {
   const begin = createConcurrencyLimiter(limits);

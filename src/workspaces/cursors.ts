@@ -5,7 +5,7 @@ import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 import { sessionScopedKey } from '../session/store.ts';
 
-/** A list as one session reads it with one page size. The service's cursors are valid for nothing else. */
+/** Identifies a list as read by one session with one page size. The service's cursors are valid only for that combination. */
 export interface ListName {
   readonly sessionId: string;
   readonly path: string;
@@ -15,9 +15,9 @@ export interface ListName {
 const pageStartSchema = z.object({
   /** Counted from 1. */
   page: z.number(),
-  /** The service's cursor for the page; absent for the first page. */
+  /** The service's cursor for the page; absent on the first page. */
   cursor: z.string().optional(),
-  /** Number of items on the pages before it. */
+  /** Number of items on the previous pages. */
   before: z.number(),
 });
 
@@ -25,12 +25,15 @@ export type PageStart = Readonly<z.infer<typeof pageStartSchema>>;
 
 export type Cursors = ReturnType<typeof createCursors>;
 
-/** Maximum number of lists of one session. The least recently used one is dropped first. */
+/** Maximum number of lists per session. The least recently used list is dropped first. */
 const MAX_LISTS = 32;
-/** JSON of one list: about 600 pages with usual cursors, and at least one with the longest. Encrypted it is a third larger. */
+/**
+ * Maximum JSON size for one list: about 600 pages with typical cursors, or at least one page with the longest cursor.
+ * Encryption adds a third.
+ */
 const MAX_BYTES = 98_304;
 
-/** Sets a list's value and makes the list the most recently used one. No key is ever without a time to live. */
+/** Stores a list and marks it as the most recently used. Every key always has a time to live. */
 const WRITE = `
   redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
   redis.call('LREM', KEYS[2], 0, ARGV[3])
@@ -39,13 +42,13 @@ const WRITE = `
   if lists > tonumber(ARGV[4]) then return redis.call('LPOP', KEYS[2]) end`;
 
 /**
- * Keeps the service's cursors by page number between two requests: one Redis key for each list, and one that names a session's
- * lists. The values are encrypted under the session id and bound to their key, and expire with the session. Losing them costs
- * only time, so concurrent requests may overwrite each other's.
+ * Stores the service's cursors between requests, keyed by page number. Each list has a Redis key, and another key names the
+ * session's lists. Values are encrypted under the session id and bound to their key, and they expire with the session. Losing
+ * them costs only time, so concurrent requests may overwrite each other's values.
  */
 export function createCursors(deps: {
   readonly redis: RedisClient;
-  /** Starts every key. */
+  /** Prefix of every key. */
   readonly prefix: string;
   readonly encryption: Encryption;
   readonly idleSeconds: number;
@@ -65,7 +68,10 @@ export function createCursors(deps: {
       : (z.array(pageStartSchema).safeParse(JSON.parse(decrypted.text)).data ?? []);
   };
 
-  /** Stores the starts of a list. Returns the hash of the least recently used list where the session has too many. */
+  /**
+   * Stores the page starts of a list. If the session has too many lists, resolves with the hash of the least recently used
+   * list.
+   */
   const write = async (list: ListName, starts: readonly PageStart[]): Promise<unknown> => {
     const hash = toHash(list);
     const key = keyOf(list.sessionId, hash);
@@ -76,7 +82,7 @@ export function createCursors(deps: {
 
   return {
     /**
-     * The last known start at or before a page; null where only the first page can be requested. Rejects with a
+     * Resolves with the last known start at or before a page; null if only the first page can be requested. Rejects with
      * StoreUnavailableError while Redis is unavailable.
      */
     async nearest(list: ListName, page: number): Promise<PageStart | null> {
@@ -85,28 +91,28 @@ export function createCursors(deps: {
       return earlier.toSorted((a, b) => b.page - a.page)[0] ?? null;
     },
 
-    /** Adds starts, in page order. Never rejects, because without them later requests only read more pages. */
+    /** Adds starts, in page order. Never rejects, because without them, later requests merely read more pages. */
     async add(list: ListName, found: readonly PageStart[]): Promise<void> {
       const last = found.at(-1);
       if (last === undefined) return;
       try {
         const starts = new Map([...(await read(list)), ...found].map((start) => [start.page, start]));
         const surplus = await write(list, keepNearest([...starts.values()], last.page));
-        // The script may only touch the keys that it was given (Redis Cluster), so the surplus one is deleted here.
+        // In Redis Cluster, a script may access only the keys passed to it, so the surplus key is deleted here.
         if (typeof surplus === 'string') await storeReply(redis.del(keyOf(list.sessionId, surplus)));
       } catch (error) {
         deps.log.warn({ err: error }, 'page cursors not stored');
       }
     },
 
-    /** Removes all starts of a list. Rejects like `nearest`. */
+    /** Removes all starts for a list. Rejects like `nearest`. */
     async clear(list: ListName): Promise<void> {
       await storeReply(redis.del(keyOf(list.sessionId, toHash(list))));
     },
   };
 }
 
-/** Returns the starts nearest to a page that fit into the limit, because users turn to neighbouring pages. */
+/** Returns the starts nearest to a page, up to the size limit, because users tend to visit adjacent pages. */
 function keepNearest(starts: readonly PageStart[], page: number): PageStart[] {
   const kept: PageStart[] = [];
   let bytes = 0;

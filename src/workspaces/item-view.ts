@@ -1,29 +1,29 @@
 import { capitalise, isVisible, shorten } from './shown-text.ts';
 
-/** An item of any list as a page shows it. Its texts may be hostile: templates escape them. */
+/** An item of any kind, as shown on a page. Its texts are untrusted: templates escape them. */
 export interface ItemView {
   readonly name: string;
   readonly description: string;
-  /** The page shows a part of the description at first. */
+  /** Whether the page initially shows only part of the description. */
   readonly isLong: boolean;
   readonly created?: Moment;
   readonly updated?: Moment;
   readonly flags: readonly Flag[];
   /** All other fields, in words. */
   readonly details: readonly Detail[];
-  /** Number of the fields that `details` leaves out. */
+  /** Number of fields that `details` omits. */
   readonly detailsLeft: number;
-  /** Absent where the service gives none, or none that a URL can hold. */
+  /** Absent if the service sends none, or one without visible characters. */
   readonly id?: string;
 }
 
-/** A state or kind of an item. A warning marks a restriction on users. */
+/** A state or kind of an item. The tone `warning` indicates a restriction on users. */
 interface Flag {
   readonly text: string;
   readonly tone: 'warning' | 'plain';
 }
 
-/** One field of an item under *Details*: its name in words, and its value as text, time or link. */
+/** A field shown under *Details*: its name in words, and its value as text, time or link. */
 interface Detail {
   readonly label: string;
   readonly text: string;
@@ -32,7 +32,7 @@ interface Detail {
   readonly href?: string;
 }
 
-/** A time as a page shows it: in UTC, until a script converts it to local time. */
+/** A time as shown on a page: in UTC, until a script converts it to local time. */
 interface Moment {
   /** ISO 8601. */
   readonly iso: string;
@@ -51,22 +51,23 @@ const MAX_DETAILS = 40;
 const MAX_LABEL = 60;
 const MAX_DETAIL_TEXT = 500;
 const MAX_URL = 2_048;
-/** Values of an array or object that is shown as JSON. */
+/** Maximum number of values in an array or object shown as JSON. */
 const MAX_JSON_VALUES = 1_000;
 /**
- * Characters of all texts of a page. HTML may take six times as many bytes, and rendering more would block the event loop. A
- * hundred usual items stay far below.
+ * Maximum number of characters in all texts on a page. Their HTML may take six times as many bytes, and rendering more would
+ * block the event loop. A hundred typical items stay far below this.
  */
 const MAX_ON_PAGE = 1_000_000;
 
-/** Returns the views of the items of a page. They share the limit of its texts. */
+/** Returns the views of the items on a page. They share the text limit for the page. */
 export function toItemViews(items: readonly unknown[]): ItemView[] {
   return items.map((item) => toItemView(item, MAX_ON_PAGE / items.length));
 }
 
 /**
- * Returns the view of an item. The service promises nothing about its items. Missing fields and those of another type are left
- * out, and unknown fields become details. `maxCharacters` limits name, description and details together, in UTF-16 code units.
+ * Returns the view of an item. The service doesn't specify the shape of its items: fields that are missing or have an
+ * unexpected type are omitted, and unknown fields become details. `maxCharacters` limits name, description and details
+ * together, in UTF-16 code units.
  */
 export function toItemView(item: unknown, maxCharacters = Infinity): ItemView {
   const fields = toFields(item);
@@ -87,7 +88,7 @@ export function toItemView(item: unknown, maxCharacters = Infinity): ItemView {
     ? shorten(description, Math.min(MAX_DESCRIPTION, maxCharacters / 4))
     : '';
   return {
-    // A page prints the name twice.
+    // A page shows the name twice.
     name: shorten(shownName ?? id ?? 'Untitled', Math.min(MAX_NAME, maxCharacters / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
@@ -124,8 +125,8 @@ function toFlags(fields: Fields): (Flag & { readonly field: string })[] {
 }
 
 /**
- * Returns the fields of an item that are not `shown` elsewhere. Objects become one detail for each member, and deeper values
- * JSON. `maxCharacters` limits the characters.
+ * Returns the fields of an item that are not `shown` elsewhere. Objects become one detail per member, and deeper values become
+ * JSON. `maxCharacters` limits the number of characters.
  */
 function toDetails(
   item: Fields,
@@ -148,7 +149,7 @@ function toDetails(
   return { details, detailsLeft: all - details.length };
 }
 
-/** Yields lazily, because an item may have a million fields, and only the shown ones are worth formatting. */
+/** Yields details lazily, because an item may have a million fields, and only those shown are worth formatting. */
 function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
   for (const key of keys) {
     const label = LABELS.get(key) ?? toLabel(key);
@@ -160,12 +161,12 @@ function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
   }
 }
 
-/** Whether each member of a value becomes a detail. A person with a name is one detail, and so is an empty object. */
+/** Whether each member of a value becomes a detail of its own. A named person or an empty object becomes a single detail. */
 function hasOwnDetails(value: unknown): value is Fields {
   return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
 }
 
-/** Labels of known fields whose names read badly. The others get theirs from toLabel(). */
+/** Labels for known fields for which toLabel() gives a poor result. */
 const LABELS: ReadonlyMap<string, string> = new Map([
   ['id', 'ID'],
   ['isMember', 'Member'],
@@ -177,9 +178,9 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['sharingSettings.link', 'Invitation link'],
 ]);
 
-/** Names of fields that hold a time. */
+/** Matches names of fields that contain a time. */
 const TIME_NAME = /(?:On|At|Ends)$/;
-/** A smaller number is a count or seconds, not a time in milliseconds. */
+/** A smaller number is a count or a time in seconds, not a time in milliseconds. */
 const YEAR_2000 = Date.UTC(2000, 0);
 
 function toDetail(label: string, key: string, value: unknown): Detail {
@@ -205,8 +206,7 @@ function toText(value: unknown): string {
 }
 
 /**
- * Returns the start of a value as JSON. Stops early, because a value may be large, or nested deeply enough to overflow the
- * stack.
+ * Returns the start of a value as JSON. Stops early if the value is very large, or nested deeply enough to overflow the stack.
  */
 function toJson(value: unknown): string {
   let left = MAX_JSON_VALUES;
@@ -238,7 +238,7 @@ function toPersonName({ firstName, lastName }: Fields): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** Whether a text is an https URL. A link with another scheme could run a script or send data unencrypted. */
+/** Whether a text is an https URL. Links with other schemes could run scripts or send data unencrypted. */
 function isHttpsUrl(text: string): boolean {
   return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
 }
@@ -248,7 +248,7 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 
 const YEAR_10000 = Date.UTC(10_000, 0);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
-/** Reads ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999. */
+/** Parses ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999. */
 function toMoment(value: unknown): Moment | undefined {
   const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;
   if (typeof ms !== 'number' || !(ms > 0 && ms < YEAR_10000)) return undefined;

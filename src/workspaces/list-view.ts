@@ -11,29 +11,29 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** A list and its URLs, whichever part of it a page shows. */
+/** A list and its URLs, regardless of which part of it a page shows. */
 export interface ShownList {
-  /** What it lists, in the plural: `workspaces`. */
+  /** The kind of item, in the plural: `workspaces`. */
   readonly kind: string;
-  /** Our own path of the list. */
+  /** Cloakroom's own path for the list. */
   readonly path: string;
   /** Added to every URL of this list. */
   readonly back?: string;
-  /** The URL of an item; undefined where it has none. */
+  /** Returns the URL of an item; undefined if it has none. */
   readonly hrefOf: (row: ItemView) => string | undefined;
-  /** Text of an empty list. */
+  /** Text shown if the list is empty. */
   readonly empty: string;
   readonly defaultLimit: number;
 }
 
-/** A page or a search result of a list, as the template shows it. */
+/** A page of a list, or a search result, as passed to the template. */
 export interface ListView {
   readonly kind: string;
-  /** What it lists, in the singular: `workspace`. */
+  /** The kind of item, in the singular: `workspace`. */
   readonly singular: string;
-  /** Number of the first item in the whole list, counted from 1; absent where the rows are not consecutive. */
+  /** Number of the first item in the list, counted from 1; absent if the rows are not consecutive. */
   readonly firstNumber?: number;
-  /** Which part of the list this is, in words; empty for the whole list. */
+  /** Describes in words which part of the list is shown. */
   readonly place: string;
   readonly rows: readonly (ItemView & { readonly href: string | undefined })[];
   readonly empty: string;
@@ -54,24 +54,24 @@ export interface ListView {
   readonly path: string;
 }
 
-/** The links between pages. A link without a target has no URL. */
+/** The links between pages. A link without a target is absent. */
 interface Pagination {
   readonly page: number;
   readonly first?: string;
   readonly previous?: string;
   readonly next?: string;
-  /** Empty where the whole list fits on the smallest page. */
+  /** Empty if the page is empty, or if all items fit on the smallest page. */
   readonly sizes: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
 }
 
-/** A service that ignores `limit` may send more items than a browser can show. */
+/** Maximum number of rows, because a service that ignores `limit` may send more items than a browser can show. */
 const MAX_ROWS = 1_000;
-/** Reaching a page further away takes too many requests to offer it. */
+/** Reaching pages further away would take too many requests, so no link is offered. */
 const MAX_CONTINUE_PAGES = 10_000;
 const MIN_PAGE_SIZE = 10;
 const SIZES = [MIN_PAGE_SIZE, 25, 50, 100];
 
-/** One page of a list. `requested` is the page number in the URL. */
+/** Returns the view of a list page. `requested` is the page number in the URL. */
 export function toListView(list: ShownList, listed: ListedPage, requested: number): ListView {
   const hrefOf = (params: PageParams) => toHref(list.path, { ...params, back: list.back });
   const notice = toPageNotice(list.kind, listed, requested, hrefOf);
@@ -111,7 +111,7 @@ export function toSearchResultView(list: ShownList, result: SearchResult, search
         ...(nextFrom !== undefined && {
           action: {
             href: toHref(path, { ...searchParams({ ...search, from: nextFrom }, defaultLimit), back }),
-            label: 'Search the next ones',
+            label: 'Continue searching',
           },
         }),
       },
@@ -119,7 +119,7 @@ export function toSearchResultView(list: ShownList, result: SearchResult, search
   };
 }
 
-/** What a page of a list and a search result share. `page` is where all items are shown again. */
+/** Returns the fields that list pages and search results share. `page` is the page that *Show all* leads to. */
 function toCommonView({ kind, path, back, defaultLimit }: ShownList, page: PageParams, words: string) {
   const all: QueryParams = { ...pageParams(page, defaultLimit), ...(back !== undefined && { back }) };
   return {
@@ -157,7 +157,7 @@ function toPageNotice(
   }
   if (items.length > MAX_ROWS) {
     return {
-      text: `The service sent ${toCount(items.length)} ${kind} at once. The first ${toCount(MAX_ROWS)} are shown.`,
+      text: `The service sent ${toCount(items.length)} ${kind} in one response. The first ${toCount(MAX_ROWS)} are shown.`,
     };
   }
   return undefined;
@@ -191,7 +191,7 @@ function toRange(kind: string, { before, items }: ListedPage): string[] {
   return [`${capitalise(kind)} ${toCount(before + 1)}–${toCount(before + items.length)}`];
 }
 
-/** A number with separators: `1,234`. */
+/** Formats a number with separators: `1,234`. */
 function toCount(number: number): string {
   return number.toLocaleString('en');
 }

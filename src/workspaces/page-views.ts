@@ -14,26 +14,26 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** The items of one kind in one workspace, as a URL requests them. */
+/** The items of one kind in a workspace, as specified by a URL. */
 export interface WorkspacePlace {
   readonly id: string;
   readonly kind: string;
   /** All kinds, in the order of the tabs. */
   readonly kinds: readonly string[];
-  /** Query of the page of workspaces that the user came from. */
+  /** Query of the workspaces page that the user came from. */
   readonly back?: string;
   readonly backLink: BackLink;
   readonly defaultLimit: number;
 }
 
-/** The view of one page of workspaces. `requested` is the page number in the URL. */
+/** Returns the view of a page of workspaces. `requested` is the page number in the URL. */
 export function toWorkspacesView(listed: ListedPage, requested: number, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
   const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
   return { title, signedIn: true, section: 'workspaces', list: toListView(list, listed, requested) };
 }
 
-/** The view of the workspaces that a search found. */
+/** Returns the view of the workspaces that a search found. */
 export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;
@@ -41,8 +41,8 @@ export function toWorkspaceSearchView(result: SearchResult, search: SearchParams
 }
 
 /**
- * The view of one page of items inside a workspace. The returned function adds the workspace as the service describes it, or
- * null.
+ * Returns a function that creates the view of a page of items in a workspace. Its argument is the workspace as described by the
+ * service, or null.
  */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toListView(toItemList(place), listed, requested);
@@ -50,7 +50,7 @@ export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** The view of the items inside a workspace that a search found. The returned function adds the workspace as above. */
+/** Returns a function that creates the view of a search in a workspace. Its argument is the same as for toItemsView(). */
 export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
   const list = toSearchResultView(toItemList(place), result, search);
   const part = ` that match “${toTitlePart(search.words)}”`;
@@ -99,8 +99,8 @@ function toItemList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList
 const MAX_IN_TITLE = 30;
 
 /**
- * A text as a part of a page title. Removes direction marks, which would reorder the words around it, because a title has no
- * markup.
+ * Formats a text for use in a page title. Removes direction marks, because a title has no markup to keep them from reordering
+ * the surrounding words.
  */
 function toTitlePart(text: string): string {
   const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');

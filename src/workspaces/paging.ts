@@ -15,31 +15,33 @@ export interface PositionedPage {
   readonly next?: PageStart;
 }
 
-/** The page to show: the requested one, the last one, or the furthest one within the limits. */
+/** The page to show: the requested page, the last page, or the furthest page within the limits. */
 export interface ListedPage extends PositionedPage {
   readonly limit: number;
-  /** `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed. */
+  /** `last`: the list ends before the requested page. `furthest`: reaching that page would take more requests than allowed. */
   readonly reached: 'requested' | 'last' | 'furthest';
 }
 
-/** What `seek` looks for in a list. */
+/** The pages that `seek` looks for in a list. */
 interface SeekTarget {
   /** The first page of interest. Seeking starts there or earlier. */
   readonly page: number;
-  /** Forgets all pages, and returns a check whether a page is the last one needed. The check gets each page once, in order. */
+  /**
+   * Starts over, and returns a function that checks whether a page is the last one needed. It gets each page once, in order.
+   */
   start(): (page: PositionedPage) => boolean;
 }
 
 export type Paging = ReturnType<typeof createPaging>;
 
 const FIRST_PAGE: PageStart = { page: 1, before: 0 };
-/** Maximum number of requests, and maximum time (ms), to seek one page. */
+/** Maximum number of requests, and maximum time (ms), for seeking one page. */
 const MAX_REQUESTS = 200;
 const MAX_MS = 10_000;
 
 /**
- * Reads pages of a list by number, although the service only gives a cursor for the following page. Seeking starts at the
- * nearest page whose cursor the session knows. Rejects like ApiClient.
+ * Reads pages of a list by number, although the service only provides a cursor for the next page. Seeking starts at the nearest
+ * earlier page whose cursor the session knows. Rejects like ApiClient.
  */
 export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
@@ -48,7 +50,9 @@ export function createPaging(deps: {
 }) {
   const { api, cursors, now } = deps;
 
-  /** Reads pages until `isLast`, the end of the list or a limit. Adds the start of each following page to `found`. */
+  /**
+   * Reads pages until `isLast` returns true, the list ends or a limit is reached. Adds the start of each next page to `found`.
+   */
   const readFrom = async (
     start: PageStart,
     readPage: ReadPage,
@@ -85,10 +89,10 @@ export function createPaging(deps: {
       try {
         return await readFrom(start, readPage, target.start(), found);
       } catch (error) {
-        if (error instanceof SessionEndedError) found.length = 0; // nothing reads them again
+        if (error instanceof SessionEndedError) found.length = 0; // they will never be read again
         throw error;
       } finally {
-        await cursors.add(name, found); // never rejects, so the page or its error stays
+        await cursors.add(name, found); // never rejects, so the result or error is preserved
       }
     };
 
@@ -98,7 +102,7 @@ export function createPaging(deps: {
       return await seekFrom(known);
     } catch (error) {
       if (!isExpiredCursor(error)) throw error;
-      await cursors.clear(name); // the list's other cursors are as old
+      await cursors.clear(name); // the list's other cursors are just as old
       return seekFrom(FIRST_PAGE);
     }
   };
@@ -114,8 +118,8 @@ export function createPaging(deps: {
 }
 
 /**
- * Refuses a cursor that a list has given before, which would repeat its pages for ever. Keeps a digest of each, because cursors
- * may be long.
+ * Returns a function that refuses a cursor that the list has already returned, which would repeat pages forever. It keeps only
+ * digests, because cursors may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {
   const seen = new Set<string>();
@@ -127,7 +131,9 @@ export function createLoopGuard(): (cursor: string | undefined) => void {
   };
 }
 
-/** Returns null for a 429. Seeking itself may exceed the service's rate limit. Then the page reached so far is shown. */
+/**
+ * Returns null for a 429. Seeking itself may exceed the service's rate limit, in which case the page reached so far is shown.
+ */
 function unlessRateLimited(error: unknown): null {
   if (error instanceof ServiceStatusError && error.serviceStatus === 429) return null;
   throw error;

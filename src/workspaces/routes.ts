@@ -25,12 +25,15 @@ import type { Workspaces } from './workspaces-services.ts';
 
 type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageLimits'> & {
   readonly render: Render;
-  /** Lets only signed-in clients through. */
+  /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /** When the session of a request ends (ISO 8601). Scripts compare it, to notice that another session has replaced theirs. */
+  /**
+   * Returns when the request's session ends (ISO 8601). Scripts compare this time to detect that another session has replaced
+   * theirs.
+   */
   readonly sessionEnd: (req: Request) => string;
   readonly currentSession: (req: Request) => Session;
-  /** The kinds of item inside a workspace (`WORKSPACE_ITEMS`); at least one. */
+  /** The kinds of item in a workspace (`WORKSPACE_ITEMS`); at least one. */
   readonly kinds: readonly string[];
   /** Default number of items on a page. */
   readonly pageSize: number;
@@ -38,13 +41,13 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
 
 const ITEMS_PATH = `${WORKSPACES.path}/:id{/:kind}` as const;
 
-/** Creates the router of the workspace browser. Passes on every failure, SessionEndedError included. */
+/** Creates the router for the workspace browser. Passes on every failure, including SessionEndedError. */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const { api, paging, searchItems, render, signedIn, sessionEnd, currentSession } = deps;
   const { kinds, pageSize } = deps;
   const router = Router({ caseSensitive: true });
 
-  /** Error pages keep the navigation and the link back, even where reading the session fails. */
+  /** Gives error pages the navigation and the link back, even if reading the session fails. */
   const frameErrorPages: RequestHandler = (req, res, next) => {
     const own =
       'id' in req.params
@@ -101,7 +104,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   return router;
 }
 
-/** A client that disconnects aborts its API request. There is no connection left to send that error to. */
+/** If the client disconnects, its upstream request is aborted. There is no connection left to send that error over. */
 const ignoreAfterDisconnect: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (!res.destroyed) next(error);
 };

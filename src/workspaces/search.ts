@@ -2,24 +2,24 @@ import type { ListRequest } from './api-client.ts';
 import { toItemView, type ItemView } from './item-view.ts';
 import type { Paging, PositionedPage } from './paging.ts';
 
-/** What a search found, and which part of the list it covers. */
+/** The matches that a search found, and the part of the list that it covered. */
 export interface SearchResult {
   readonly items: readonly unknown[];
   /** Number of items before the searched part, and up to its end. */
   readonly before: number;
   readonly upTo: number;
-  /** Page at which to continue; absent after the end of the list. */
+  /** Page at which to continue; absent if the search reached the end of the list. */
   readonly nextFrom?: number;
 }
 
-/** The largest page that the service gives, so that a search takes few requests. */
+/** The service's maximum page size, so that a search takes few requests. */
 const SEARCH_LIMIT = 100;
-/** A search ends with the page that reaches this number of matches. */
+/** A search stops after the page on which it reaches this many matches. */
 const ENOUGH_ITEMS = 100;
 
 /**
  * Returns a function that searches a list for words by reading its pages, because the service has no search. It starts at page
- * `from`, in pages of 100 items. It ends with enough items or at the limits of `seek`, and rejects like it.
+ * `from`, in pages of 100 items. It stops once it has enough matches, or at the limits of `seek`, and rejects like `seek`.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {
@@ -42,7 +42,10 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   };
 }
 
-/** Returns a check whether each of the words occurs in what a page shows of an item. Without words, every item matches. */
+/**
+ * Returns a function that checks whether every word occurs in the text that a page shows for an item. Without words, every item
+ * matches.
+ */
 export function createMatcher(words: string): (row: ItemView) => boolean {
   const parts = foldText(words)
     .split(/\s+/)
@@ -54,7 +57,7 @@ export function createMatcher(words: string): (row: ItemView) => boolean {
   };
 }
 
-/** Removes case, accents and differences of Unicode form, like `public/find.js` for the text of a page. */
+/** Removes accents and differences in case and Unicode form, as `public/find.js` does in the browser. */
 function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

@@ -17,14 +17,14 @@ export class ServiceStatusError extends AppError {
 }
 
 /**
- * Whether the service refuses a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface leaves the status open. Our other
- * parameters are always valid, so a 400 can only mean the cursor.
+ * Whether the service refused a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface doesn't specify the status for that.
+ * Cloakroom's other parameters are always valid, so a 400 can only refer to the cursor.
  */
 export function isExpiredCursor(error: unknown): boolean {
   return error instanceof ServiceStatusError && error.serviceStatus === 400;
 }
 
-/** The error of a response with a status other than 200. `now` is in ms since the epoch. */
+/** Returns the error for a response with a status other than 200. `now` is in ms since the epoch. */
 export function toStatusError(status: number, headers: IncomingHttpHeaders, now: number): ServiceStatusError {
   switch (status) {
     case 401:
@@ -39,12 +39,12 @@ export function toStatusError(status: number, headers: IncomingHttpHeaders, now:
       });
     default:
       return new ServiceStatusError(status, 'service_failed', {
-        cause: new Error(`the service responded ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()),
+        cause: new Error(`the service responded with ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()),
       });
   }
 }
 
-/** Reads `Retry-After` in either form (RFC 9110 §10.2.3), or else `x-ratelimit-reset` in epoch seconds. */
+/** Reads `Retry-After` in either form (RFC 9110 §10.2.3), or otherwise `x-ratelimit-reset` in epoch seconds. */
 function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
   const [retryAfter = '', reset] = [headers['retry-after'], headers['x-ratelimit-reset']].map(String);
   const candidates = [
@@ -56,14 +56,14 @@ function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
   return Math.min(Math.max(1, Math.ceil(seconds)), MAX_PAUSE_SECONDS);
 }
 
-/** The error of a request without a complete response. `timedOut` is true after our own timeout. */
+/** Returns the error for a request without a complete response. `timedOut` means that Cloakroom's own timeout fired. */
 export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
   const code = timedOut ? 'service_timeout' : toServiceErrorCode(cause);
   const detail = 'You are still signed in. Try again in a few minutes.';
   return new AppError(code, { detail, cause });
 }
 
-/** The error of a 200 whose body is not a page of a list. Only the log shows `reason`. */
+/** Returns the error for a 200 whose body is not a page of a list. `reason` appears only in the log. */
 export function toUnreadableResponse(reason: string, cause?: unknown): AppError {
   return new AppError('service_response_unreadable', { cause: new Error(reason, { cause }) });
 }

@@ -1,15 +1,15 @@
-/** Whether a text has a visible character: not only white space, marks and invisible ones. */
+/** Whether a text has a visible character, not just white space, combining marks and invisible characters. */
 export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }
 
-/** Cuts a text to a number of UTF-16 code units, never inside a character, and adds an ellipsis. */
+/** Truncates a text to a number of UTF-16 code units, never within a character, and adds an ellipsis. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** Returns the singular of an English plural such as `rooms`. An irregular plural stays as it is. */
+/** Returns the singular of an English plural such as `rooms`. Irregular plurals are returned unchanged. */
 export function toSingular(plural: string): string {
   return plural.endsWith('ies') ? `${plural.slice(0, -3)}y` : plural.replace(/s$/, '');
 }

@@ -10,7 +10,7 @@ type WorkspacesOptions = Parameters<typeof createApiClient>[0] &
   Parameters<typeof createCursors>[0] & {
     /** Maximum number of connections to the service from this process. */
     readonly connections: number;
-    /** Waits before an export repeats a request. */
+    /** Pauses before an export repeats a request. */
     readonly wait?: Wait | undefined;
   };
 
@@ -18,7 +18,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 const waitWithTimer: Wait = async (ms, signal) => delay(ms, undefined, { signal });
 
-/** Creates what pages and exports need to read from the service, over one API client. */
+/** Creates the services that pages and exports use to read from the service, sharing one API client. */
 export function createWorkspaces(options: WorkspacesOptions) {
   const { connections, now, wait = waitWithTimer } = options;
   const api = createApiClient(options);
@@ -33,8 +33,9 @@ export function createWorkspaces(options: WorkspacesOptions) {
 }
 
 /**
- * Returns the limits of pages. A page has at most two requests to the service in flight. So one session takes at most a quarter
- * of the connections, and all sessions together may take all of them. No user loads more than 16 tabs at once.
+ * Returns the limits for concurrent pages. A page has at most two requests to the service in flight, so one session can take at
+ * most a quarter of the connections, and all sessions together can take all of them. Users don't load more than 16 tabs
+ * simultaneously.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

@@ -6,42 +6,42 @@ import type { Session } from '../../session/record.ts';
 import { sessionScopedKey } from '../../session/store.ts';
 import type { HeldLock } from './lock.ts';
 
-/** How often the process of an open entry writes a heartbeat. */
+/** How often the process that owns an open entry writes a heartbeat, in ms. */
 const HEARTBEAT_MS = 1_000;
-/** A process without a heartbeat for this long (ms) is dead. A running one reconnects to Redis within 1.25 s. */
+/** A process without a heartbeat for this long (ms) is considered dead. A running process reconnects to Redis within 1.25 s. */
 const DEAD_AFTER_MS = 2 * HEARTBEAT_MS + 1_500;
 const POLL_MS = 100;
 
 const entrySchema = z.object({
-  /** Hash of the grant that the refresh started with. */
+  /** Hash of the grant before the refresh. */
   grant: z.string(),
   /**
-   * - `open`: the outcome is not known. The process waits for the token endpoint or for Redis, or was killed.
-   * - `interrupted`: the next refresh found it open, and failed itself.
-   * - `failed`: its own process got no tokens.
+   * - `open`: the outcome is unknown. The process is waiting for the token endpoint or for Redis, or was killed.
+   * - `interrupted`: the next refresh found the entry open, and then failed as well.
+   * - `failed`: the process itself got no tokens.
    */
   state: z.enum(['open', 'interrupted', 'failed']),
   /** Milliseconds since the epoch. */
   startedAt: z.number().min(0).max(8.64e15),
-  /** Changes every second, as long as the process that made the entry runs and reaches Redis. */
+  /** Changes every second while the process that created the entry is running and can reach Redis. */
   heartbeat: z.string(),
 });
 
 /** An earlier refresh of the current grant. */
 export type JournalEntry = Readonly<z.infer<typeof entrySchema>>;
 
-/** An entry of this process. Only this process changes and deletes it. */
+/** An entry created by this process. Other processes never change or delete it. */
 export interface OwnEntry {
-  /** Records that the token endpoint gave no tokens. It may or may not have used up the refresh token. */
+  /** Records that the token endpoint returned no tokens. The refresh token may or may not be used up. */
   readonly fail: (earlier: JournalEntry | null) => Promise<void>;
-  /** Deletes the entry once the outcome is known, and stored where it must be. */
+  /** Deletes the entry. Call this once the outcome is known and, if necessary, stored. */
   readonly close: () => Promise<void>;
   readonly stopHeartbeat: () => void;
 }
 
 export type RefreshJournal = ReturnType<typeof createRefreshJournal>;
 
-/** Runs `then` if the entry is still that of this refresh, whose id is its first word. */
+/** Runs `then` if the entry still belongs to this refresh, whose id is its first word. */
 const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
   if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
@@ -50,15 +50,15 @@ const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
 const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
- * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service has
- * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0003). Each session has one
- * entry, beside its lock. It names the grant, so that it counts only while that grant is current. Rejects with
- * StoreUnavailableError.
+ * Records in Redis which refreshes have started. If a process is killed during a refresh, nothing shows whether the service has
+ * used up the refresh token. The next refresh finds out from the service's response (docs/decisions/0003). Each session has at
+ * most one entry, which names the grant and is ignored once that grant is no longer current. Methods reject with
+ * StoreUnavailableError if Redis is unavailable.
  */
 export function createRefreshJournal(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** An entry lives as long as an unused session. */
+  /** An entry is kept as long as an unused session. */
   readonly idleSeconds: number;
   readonly now: () => number;
 }) {
@@ -67,7 +67,7 @@ export function createRefreshJournal(deps: {
   const toText = (refreshId: string, entry: Omit<JournalEntry, 'heartbeat'>) =>
     `${refreshId} ${JSON.stringify({ ...entry, heartbeat: randomUUID() })}`;
 
-  /** The entry for the grant of a session, or null. */
+  /** Resolves with the entry for the session's grant, or null. */
   const find = async (session: Session): Promise<JournalEntry | null> => {
     const entry = parseEntry(await storeReply(redis.get(keyOf(session.id))));
     return entry?.grant === hashGrant(session) ? entry : null;
@@ -76,7 +76,7 @@ export function createRefreshJournal(deps: {
   return {
     find,
 
-    /** Yields the entry, or null, ten times a second until the process of an open entry is dead. */
+    /** Yields the current entry, or null, ten times a second until the process that owns the open entry is considered dead. */
     async *watch(session: Session, open: JournalEntry): AsyncGenerator<JournalEntry | null> {
       let { heartbeat } = open;
       for (let deadAt = performance.now() + DEAD_AFTER_MS; performance.now() < deadAt;) {
@@ -90,8 +90,8 @@ export function createRefreshJournal(deps: {
     },
 
     /**
-     * Records that a token request is about to be sent, and starts the heartbeat. Resolves with null where the lock is lost,
-     * because another process may have made its own entry since.
+     * Records that a token request is about to be sent, and starts the heartbeat. Resolves with null if the lock has been lost,
+     * because another process may have created its own entry.
      */
     async open(session: Session, lock: HeldLock): Promise<OwnEntry | null> {
       const refreshId = randomUUID();
@@ -99,7 +99,7 @@ export function createRefreshJournal(deps: {
       const entry = { grant: hashGrant(session), state: 'open', startedAt: now() } as const;
       if (!(await lock.setIfHeld(key, toText(refreshId, entry), idleSeconds))) return null;
       const beat = () => {
-        // While Redis is down a heartbeat is lost; the next one may arrive.
+        // A heartbeat is lost while Redis is down; the next one may succeed.
         redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, entry)).catch(() => {});
       };
       const beating = setInterval(beat, HEARTBEAT_MS).unref();
@@ -121,9 +121,9 @@ export function createRefreshJournal(deps: {
 }
 
 /**
- * Returns the log fields about an earlier refresh. They show why it was interrupted. Where the next refresh succeeds, the
- * service had not processed it, or its refresh tokens can be used again. Where the next one gets `invalid_grant`, the service
- * had processed it, and no process got the tokens.
+ * Returns log fields about an earlier refresh that didn't complete. If the next refresh succeeds, the service either hadn't
+ * processed the earlier one or accepts refresh tokens repeatedly. If the next refresh gets `invalid_grant`, the service had
+ * processed the earlier one, and the new tokens were lost.
  */
 export function attemptFields(earlier: JournalEntry | null) {
   if (earlier === null) return {};
@@ -131,7 +131,7 @@ export function attemptFields(earlier: JournalEntry | null) {
   return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
 }
 
-/** Parses an entry; null where the value is no entry of this version. */
+/** Parses an entry; null if the value is missing or has another format. */
 function parseEntry(text: string | null): JournalEntry | null {
   try {
     return entrySchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;
@@ -140,7 +140,7 @@ function parseEntry(text: string | null): JournalEntry | null {
   }
 }
 
-/** Hashes a grant together with the session id, a secret, so that the hash reveals nothing about the grant. */
+/** Hashes a grant together with the secret session id, so that the hash reveals nothing about the grant. */
 function hashGrant({ id, record }: Session): string {
   return createHash('sha256')
     .update(`${id} ${JSON.stringify(record.grant)}`)

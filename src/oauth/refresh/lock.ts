@@ -3,20 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { storeReply, type RedisClient } from '../../redis/client.ts';
 import { sessionScopedKey } from '../../session/store.ts';
 
-/** The lock of one session, held by one process at a time. Rejects with StoreUnavailableError. */
+/** The lock for a session, held by one process at a time. Methods reject with StoreUnavailableError if Redis is unavailable. */
 export interface HeldLock {
   /**
-   * Writes a value beside the lock for `seconds` and extends the lock, in one step with the check that the lock is still held.
-   * Resolves with false, and writes nothing, where it is not.
+   * Atomically checks that the lock is still held, extends it, and writes a value that expires after `seconds`. If the lock is
+   * no longer held, writes nothing and resolves to false.
    */
   readonly setIfHeld: (key: string, value: string, seconds: number) => Promise<boolean>;
   /**
-   * Whether Redis confirmed the lock within half of its lifetime. A process that was stopped since can't tell otherwise that
-   * another process holds it.
+   * Whether Redis has confirmed the lock within the last half of its lifetime. After a pause, a process has no other way to
+   * tell whether another process holds the lock by now.
    */
   readonly isFresh: () => boolean;
   readonly release: () => Promise<void>;
-  /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that waiting requests do not rush to a service that is down. */
+  /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that waiting requests don't rush to a service that is down. */
   readonly coolDown: () => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ type LockReply =
 
 export type RefreshLocks = ReturnType<typeof createRefreshLocks>;
 
-/** A killed process loses its lock after this time. A running one extends it every third of this time. */
+/** Lifetime of a lock, in ms. A running process extends it after each third of this time; a killed process loses it. */
 const LOCK_MS = 5_000;
 const COOLING = 'cooling';
 const COOLING_MS = 1_000;
@@ -37,7 +37,7 @@ const RETRY_RELEASE_MS = 250;
 const IF_OWNER = (then: string) =>
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
 const EXTEND = IF_OWNER(`redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
-/** Both keys have the hash tag of their session, so that a cluster keeps them in one slot. */
+/** Both keys have their session's hash tag, so that a cluster keeps them in one slot. */
 const SET_BESIDE = IF_OWNER(
   `redis.call('PEXPIRE', KEYS[1], ARGV[2]) redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])`,
 );
@@ -45,17 +45,17 @@ const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
 const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);
 
 /**
- * Locks in Redis that allow one refresh of a session at a time, over all processes: `SET NX PX` with a random owner, extended
- * while held, and released only by the owner.
+ * Creates locks in Redis that allow one refresh per session at a time, across all processes: `SET NX PX` with a random owner,
+ * extended while held, and released only by the owner.
  */
 export function createRefreshLocks(redis: RedisClient, prefix: string) {
-  /** Owners of locks that Redis may have granted after the command timed out, with the time at which each has expired. */
+  /** Owners of locks that Redis may have granted after the command timed out, with the time by which each has expired. */
   const lateGrants = new Map<string, Map<string, number>>();
   const releaseLateGrant = async (key: string, owner: string) => {
     const known = lateGrants.get(key);
     const owners = known ?? new Map<string, number>();
     owners.set(owner, performance.now() + 2 * LOCK_MS);
-    if (known !== undefined) return; // one loop for a key, although an outage causes many owners
+    if (known !== undefined) return; // one loop per key, although an outage adds many owners
     lateGrants.set(key, owners);
     while (owners.size > 0) {
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
@@ -69,7 +69,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
   };
 
   return {
-    /** Resolves with the lock, unless another process holds it, or it cools down for `ms` after a failed refresh. */
+    /** Resolves with the lock, unless another process holds it or it is cooling down for `ms` after a failed refresh. */
     async acquire(sessionId: string): Promise<LockReply> {
       const key = sessionScopedKey(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
@@ -87,8 +87,8 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
 
       let confirmedAt = -Infinity;
       /**
-       * Sends a command, and records when Redis confirmed the lock. The time is that before the command, because Redis may have
-       * extended the lock as early as that. Resolves with whether the lock is still held.
+       * Sends a command and records when Redis confirmed the lock. Uses the time before sending, because Redis may have
+       * extended the lock that early. Resolves to true if the lock is still held.
        */
       const sendAndConfirm = async (send: () => Promise<unknown>) => {
         const sentAt = performance.now();
@@ -97,7 +97,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
         return isHeld;
       };
       const extending = setInterval(() => {
-        // A lock that Redis has lost can't be recovered. Then the compare-and-set alone protects the record.
+        // A lock that Redis has lost can't be recovered. From then on, only the compare-and-set protects the record.
         sendAndConfirm(async () => redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();

@@ -24,7 +24,7 @@ interface PendingWrite {
 
 /**
  * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost, because the
- * old refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
+ * old refresh token may no longer work. A failed write is retried for as long as an unused session is kept.
  */
 export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOptions) {
   const pendingWrites = new Map<string, PendingWrite>();
@@ -36,17 +36,17 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       const found = (await store.peek(before.id))?.session;
       if (found === undefined) throw new SessionEndedError();
       if (!isSameGrant(found.record.grant, before.record.grant)) return found.record.grant;
-      current = found; // only encrypted again, under another session key
+      current = found; // it was only re-encrypted under another session key
     }
   };
 
-  /** Retries a write. Resolves with whether Redis has the outcome. */
+  /** Retries a write. Resolves to true if Redis has the outcome. */
   const keepTrying = async (before: Session, record: SessionRecord): Promise<boolean> => {
     const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
       await delay(RETRY_MS);
       try {
-        await compareAndSet(before, record); // finds the same grant if a request has stored it since
+        await compareAndSet(before, record); // succeeds as well if a request has stored the grant meanwhile
         return true;
       } catch (error) {
         if (error instanceof SessionEndedError) return true;
@@ -68,7 +68,7 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
           const outcome = keepTrying(before, record).finally(() => {
-            // By now there may be the pending write of a later refresh.
+            // By now, a later refresh may have a pending write.
             if (pendingWrites.get(before.id)?.outcome === outcome) pendingWrites.delete(before.id);
           });
           pendingWrites.set(before.id, { before, record, outcome });
@@ -77,16 +77,16 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       }
     },
 
-    /** Tries the pending write of a session now. Null where there is none. Rejects like `write`. */
+    /** Retries the session's pending write now; null if there is none. Rejects like `write`. */
     retry(sessionId: string): Promise<Grant> | null {
       const pending = pendingWrites.get(sessionId);
       return pending === undefined ? null : compareAndSet(pending.before, pending.record);
     },
 
-    /** Waits for the pending write of a session; null where there is none. Resolves with whether Redis has the outcome. */
+    /** Waits for the session's pending write; null if there is none. Resolves to true if Redis has the outcome. */
     outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
 
-    /** Retries for some more seconds, then gives up. Resolves when no write is pending. */
+    /** Retries for up to 15 more seconds, then gives up. Resolves once no writes are pending. */
     async settle(): Promise<void> {
       shutdownAt = performance.now() + SHUTDOWN_TIMEOUT_MS;
       await Promise.allSettled([...pendingWrites.values()].map(async ({ outcome }) => outcome));

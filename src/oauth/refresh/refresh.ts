@@ -21,19 +21,19 @@ export interface RefreshOptions extends PendingWritesOptions {
   readonly now: () => number;
 }
 
-/** A session, and the token that a request can't use any more. */
+/** A session, and the token that a request can no longer use. */
 export interface RefreshTask {
   readonly id: string;
   readonly stale: StaleToken;
-  /** Context of the request that starts the refresh, for the log. */
+  /** Context of the request that starts the refresh, for logging. */
   readonly context: RequestContext | undefined;
 }
 
 interface LockedTask extends RefreshTask {
   readonly lock: HeldLock;
-  /** The journal entry of an earlier refresh that has no outcome. */
+  /** The journal entry of an earlier refresh that never completed. */
   earlier: JournalEntry | null;
-  /** The journal entry of this refresh; null until there is one. */
+  /** This refresh's journal entry; null until it is created. */
   entry: OwnEntry | null;
 }
 
@@ -43,7 +43,7 @@ export interface RefreshResult {
   readonly sentRequest: boolean;
 }
 
-/** The process is shutting down. Another process may send a token request at once. */
+/** This process is shutting down. Another process may send a token request immediately. */
 export class ShuttingDownError extends TokenEndpointError {
   constructor() {
     super(new Error('this process is shutting down'));
@@ -52,21 +52,21 @@ export class ShuttingDownError extends TokenEndpointError {
 
 /** A session is refreshed at most once within this time, in ms. */
 export const MIN_INTERVAL_MS = 1_000;
-/** Maximum wait beyond TOKEN_TIMEOUT_SECONDS, in ms, for example for a process that crashes while it holds the lock. */
+/** Maximum wait beyond TOKEN_TIMEOUT_SECONDS, in ms; for example, if a process crashes while it holds the lock. */
 const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
-/** Maximum number of refreshes at a time in one process. After an outage all sessions are refreshed at once. */
+/** Maximum number of concurrent refreshes in one process. After an outage, all sessions need a refresh at the same time. */
 const MAX_REFRESHES = 32;
-/** The wait between two checks for another process's result grows from the first to the second value (ms). */
+/** The interval between checks for another process's result grows from the first value to the second (ms). */
 const FIRST_POLL_MS = 40;
 const MAX_POLL_MS = 250;
-/** The time that another process gets to store its tokens, beyond TOKEN_TIMEOUT_SECONDS, in ms. */
+/** Extra time beyond TOKEN_TIMEOUT_SECONDS for another process to store its tokens, in ms. */
 const STORE_TIMEOUT_MS = 10_000;
 
 /**
- * Refreshes sessions, once for each expiry over all processes. In this order: lock → read again → journal → token endpoint →
- * compare-and-set. Nothing that was read before the lock is used under it. A process that does not get the lock watches the
- * record for the result of the one that did (docs/decisions/0003).
+ * Refreshes sessions, once per expiry across all processes. The steps are: lock → read again → journal → token endpoint →
+ * compare-and-set. Data read before the lock was acquired is never used under it. A process that doesn't get the lock polls the
+ * record for the other process's result (docs/decisions/0003).
  */
 export function createTokenRefresh(options: RefreshOptions) {
   const { oauth, locks, journal, store, sessionEvents, metrics, log, now } = options;
@@ -92,14 +92,14 @@ export function createTokenRefresh(options: RefreshOptions) {
         if (performance.now() > giveUpAt) throw unfinished();
         await delay(pollMs * (0.5 + Math.random()));
         pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS);
-        waitedMs = performance.now() - startedAt; // without the time of an own refresh that follows
+        waitedMs = performance.now() - startedAt; // excludes the refresh itself, if this process gets the lock
       }
     } finally {
       if (waitedMs > 0) metrics?.refreshWaited(waitedMs);
     }
   };
 
-  /** Tries to refresh once. Resolves with null where another process holds the lock, or ours was lost. */
+  /** Tries to refresh once. Resolves with null if another process holds the lock, or if this process has lost it. */
   const tryRefresh = async (task: RefreshTask): Promise<RefreshResult | null> => {
     const pending = await pendingWrites.retry(task.id);
     if (pending !== null && isUsable(pending, task)) return { grant: pending, sentRequest: false };
@@ -125,7 +125,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Requests a new grant and stores it. Resolves with null where the lock was lost before the token request was sent. */
+  /** Requests a new grant and stores it. Resolves with null if the lock was lost before the token request was sent. */
   const refreshSession = async (session: Session, task: LockedTask): Promise<Grant | null> => {
     const { grant: before, refreshedAt = -Infinity } = session.record;
     if (before.refreshToken === undefined) {
@@ -150,7 +150,8 @@ export function createTokenRefresh(options: RefreshOptions) {
     if (!isInTime()) throw new ShuttingDownError();
     task.entry = await journal.open(session, task.lock);
     if (task.entry === null) return null;
-    // A process that is stopped from here on may lose its lock, and another may use the refresh token. `maySend` checks that.
+    // If this process is paused from here on, it may lose the lock, and another may use the refresh token. `maySend` checks for
+    // that.
     const maySend = () => task.lock.isFresh() && isInTime();
     let grant: Grant;
     try {
@@ -166,8 +167,8 @@ export function createTokenRefresh(options: RefreshOptions) {
   };
 
   /**
-   * Waits while the process of an open journal entry runs, until it has stored a new grant. Its lock may have been lost with
-   * Redis. Using the same refresh token meanwhile could end the session where refresh tokens rotate.
+   * If the journal has an open entry and its process is still running, waits until that process has stored a new grant. Its
+   * lock may have been lost in a Redis outage. If refresh tokens rotate, using the same one meanwhile could end the session.
    */
   const waitForEarlier = async (session: Session, task: LockedTask): Promise<void> => {
     if (task.earlier?.state !== 'open') return;
@@ -180,14 +181,14 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Ends the session on `invalid_grant`. Any other failure keeps it. */
+  /** Ends the session on `invalid_grant`. Any other failure leaves it unchanged. */
   const handleFailure = async (session: Session, error: unknown, task: LockedTask): Promise<Grant> => {
     if (error instanceof OAuthError && error.error === 'invalid_grant')
       return endOrUseNewer(session, 'invalid_grant', task);
     const isRefused = error instanceof OAuthError && !error.isOutage;
     metrics?.refreshFailed(isRefused ? 'refused' : 'token_endpoint');
     log.warn({ err: error, ...toLogFields(task) }, 'token refresh failed');
-    task.entry?.fail(task.earlier).catch(() => {}); // then the entry stays open, and counts as interrupted
+    task.entry?.fail(task.earlier).catch(() => {}); // on failure, the entry stays open and is treated as interrupted
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
@@ -209,7 +210,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Deletes first the journal entry, then the lock, so that the next refresh finds no entry. */
+  /** Deletes the journal entry before the lock, so that the next refresh finds no entry. */
   const finish = ({ lock, entry }: LockedTask) =>
     cleanUp(...(entry === null ? [] : [entry.close]), lock.release);
 
@@ -221,17 +222,17 @@ export function createTokenRefresh(options: RefreshOptions) {
 
   const finishFailed = (task: LockedTask, error: unknown) => {
     const outcome = pendingWrites.outcome(task.id);
-    // The session has ended, or this process ends: another one may go on at once.
+    // The session has ended, or this process is shutting down. Let other processes continue immediately.
     if (error instanceof SessionEndedError || error instanceof ShuttingDownError) finish(task);
-    // Waiting requests must not rush to a token endpoint that has just failed.
+    // Don't let waiting requests rush to a token endpoint that has just failed.
     else if (error instanceof TokenEndpointError) cleanUp(task.lock.coolDown);
-    // Redis failed before there was a new grant.
+    // Redis failed before a new grant was issued.
     else if (outcome === null) abandon(task);
-    // Until Redis has the new grant, no process may use its old refresh token. So the lock stays.
+    // Keep the lock until the new grant is stored, so that other processes don't use the old refresh token.
     else void outcome.then((isStored) => (isStored ? finish(task) : abandon(task)));
   };
 
-  /** Runs the steps in the background. Where one fails, its key expires by itself. */
+  /** Runs the steps in the background. If a step fails, its key expires by itself. */
   const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
     const run = async () => {
       for (const step of steps)
@@ -249,7 +250,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     return found.session;
   };
 
-  /** The current grant, if it was refreshed since the session was read; otherwise null. */
+  /** Resolves with the current grant if it has been refreshed since the session was read, otherwise with null. */
   const readNewer = async ({ record }: Session, task: RefreshTask): Promise<Grant | null> => {
     const { grant } = (await read(task)).record;
     return isSameGrant(grant, record.grant) ? null : grant;
@@ -257,7 +258,7 @@ export function createTokenRefresh(options: RefreshOptions) {
 
   const isUsable = (grant: Grant, { stale }: RefreshTask) => isNewer(grant, stale) && grant.expiresAt > now();
 
-  /** Whether a token request ends before the process may exit. */
+  /** Whether a token request would end before the process exits. */
   const isInTime = () => performance.now() + tokenTimeoutMs <= deadline;
 
   const unfinished = () => {
@@ -269,12 +270,12 @@ export function createTokenRefresh(options: RefreshOptions) {
     refresh,
 
     /**
-     * Sends no token request that could outlast `at` (by performance.now()), at which the process may exit. Where refresh
-     * tokens rotate, a response that no process stores ends the session.
+     * Prevents token requests that could outlast `at` (a time from performance.now()), when the process may exit. If refresh
+     * tokens rotate, a response that is never stored ends the session.
      */
     setDeadline: (at: number): void => void (deadline = at),
 
-    /** Resolves when no new grant waits to be stored, and locks and journal entries are cleaned up. */
+    /** Resolves once all new grants are stored, and locks and journal entries are cleaned up. */
     async settle(): Promise<void> {
       await pendingWrites.settle();
       await Promise.allSettled(cleanUps);

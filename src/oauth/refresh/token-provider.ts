@@ -13,28 +13,28 @@ import {
 } from './refresh.ts';
 
 interface TokenProviderOptions extends RefreshOptions {
-  /** A token that expires within this time is refreshed in the background. */
+  /** Tokens that expire within this time are refreshed in the background. */
   readonly refreshAheadSeconds: number;
 }
 
 export type TokenProvider = ReturnType<typeof createTokenProvider>;
 
-/** The service may respond 401 to every token. That costs each session at most one token request in this time. */
+/** If the service responds with 401 to every token, each session sends at most one token request in this time. */
 const MIN_AGE_OF_REFUSED_MS = 30_000;
 
-/** Records in a request's context how it used the token, for the access log. */
+/** Records in the request context how the request used the token, for the access log. */
 function recordTokenUse(context: RequestContext | undefined, use: TokenUse): void {
   if (context !== undefined) context.token = use;
 }
 
 /**
- * Provides the access tokens of sessions, and refreshes them: once for each expiry, over any number of processes. A refresh is
- * independent of the requests that wait for it; a client that disconnects aborts nothing. Disposing lets refreshes finish.
+ * Provides access tokens for sessions, and refreshes each token once, across all processes. A refresh is independent of the
+ * requests waiting for it, so a client that disconnects doesn't abort it. Disposing lets refreshes in progress finish.
  */
 export function createTokenProvider(options: TokenProviderOptions) {
   const { log, metrics, now, store } = options;
   const tokenRefresh = createTokenRefresh(options);
-  /** At most one refresh of a session in this process. */
+  /** The refreshes in this process, keyed by session id: at most one per session. */
   const inProgress = new Map<string, Promise<RefreshResult>>();
   let isClosing = false;
 
@@ -47,14 +47,14 @@ export function createTokenProvider(options: TokenProviderOptions) {
     const forget = () => inProgress.delete(task.id);
     refresh.then(forget, (error: unknown) => {
       if (error instanceof StoreUnavailableError) metrics?.refreshFailed('redis');
-      // Requests that arrive just after a failure share it.
+      // Requests that arrive just after a failure fail with the same error.
       if (error instanceof TokenEndpointError) setTimeout(forget, error.retryInMs).unref();
       else forget();
     });
     return refresh;
   };
 
-  /** Joins a refresh only if its token is newer than the stale one. Otherwise starts another. */
+  /** Joins a refresh in progress if its token turns out newer than the stale one. Otherwise starts another. */
   const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = await inProgress.get(task.id);
     if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, sentRequest: false };
@@ -77,25 +77,26 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return grant.expiresAt - now() <= aheadMs && now() - refreshedAt >= MIN_INTERVAL_MS;
   };
 
-  /** The clock of the process that refreshed the token may be ahead of ours, so that the difference may be negative. */
+  /** Another process may have refreshed the token. Its clock may be ahead, so the difference may be negative. */
   const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 
   /**
-   * The access token where it has not expired, without waiting; otherwise null. Refreshes an expiring one in the background.
+   * Returns the access token without waiting, or null if it has expired. If the token is about to expire, refreshes it in the
+   * background.
    */
   const unexpiredToken = ({ id, record }: Session, context?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
     const isRefreshDue = isExpiring(record) && grant.refreshToken !== undefined;
     if (isRefreshDue && !inProgress.has(id)) {
-      // The refresh has logged its failure; the next request tries again.
+      // The refresh has already logged its failure, and the next request tries again.
       countOutcome('expiring', joinOrStart({ id, stale: grant, context })).catch((error: unknown) =>
         log.debug({ err: error }, 'background token refresh failed'),
       );
     }
     if (isRefreshDue) recordTokenUse(context, 'refreshed_ahead');
-    // One page may send several upstream requests. Then the log keeps an earlier use.
+    // A page may send several upstream requests. Keep the use that was recorded first.
     else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;
   };
@@ -105,7 +106,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     unexpiredToken,
 
-    /** An unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
+    /** Resolves with an unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
     async accessToken(session: Session, context?: RequestContext): Promise<string> {
       const { id, record } = session;
       const unexpired = unexpiredToken(session, context);
@@ -120,9 +121,9 @@ export function createTokenProvider(options: TokenProviderOptions) {
     },
 
     /**
-     * A token in place of one to which the service has just responded 401. The grant is refreshed once for all requests with
-     * the same token. Null where the refused token is younger than 30 s, because a new one would be refused as well. Rejects
-     * like `accessToken`.
+     * Resolves with a new token after the service has refused one with a 401. The grant is refreshed once for all requests with
+     * the same token. Resolves with null if the refused token is less than 30 s old, because a new one would be refused as
+     * well. Rejects like `accessToken`.
      */
     async tokenAfterUnauthorized(session: Session, refused: string, context?: RequestContext) {
       const { id } = session;
@@ -132,7 +133,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
         recordTokenUse(context, 'refused');
         return null;
       }
-      // If the session did not hold the refused token, its expiry is unknown.
+      // If the refused token is not the one in the session, its expiry is unknown.
       const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
       recordTokenUse(context, 'failed'); // until there is one
       const { accessToken } = await countOutcome('unauthorized', joinNewerOrStart({ id, stale, context }));
@@ -141,7 +142,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
-      isClosing = true; // a refresh that started now could not store its tokens
+      isClosing = true; // a refresh started now couldn't store its tokens
       await Promise.allSettled(inProgress.values());
       await tokenRefresh.settle();
     },

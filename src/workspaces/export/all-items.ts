@@ -6,40 +6,40 @@ import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
 import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
 
 /**
- * Reads all items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the
- * previous one. Throws an AppError or the signal's reason; after that the items are incomplete.
+ * Reads all items in a list, page by page, each as JSON text on one line. Requests a page only once the consumer has taken the
+ * previous one. If it throws an AppError or the signal's reason, the items are incomplete.
  */
 export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
-/** Waits; rejects at once when the signal aborts. */
+/** Waits; rejects as soon as the signal aborts. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
-/** The largest page that the service gives (docs/local-service.md, 2). */
+/** The service's maximum page size (docs/local-service.md, 2). */
 const LIMIT = 100;
-/** Maximum number of requests of one export, for one million items. A longer list counts as endless. */
+/** Maximum number of requests per export, enough for one million items. A longer list is treated as endless. */
 const MAX_REQUESTS = 10_000;
-/** Maximum number of passes in a row that end at an expired cursor without a new item. */
+/** Maximum number of consecutive passes that end at an expired cursor without new items. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
 /**
- * Longest wait between retries, in ms. Load balancers close a connection that is silent for two minutes (docs/deploy.md).
+ * Maximum total wait between retries, in ms. Load balancers close connections that are silent for two minutes (docs/deploy.md).
  */
 const MAX_WAIT_MS = 100_000;
 
-/** Creates the function that reads all items of a list. `wait` passes the time before it repeats a request. */
+/** Creates the function that reads all items in a list. `wait` is called before each retry. */
 export function createReadAllItems(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
   readonly wait: Wait;
 }): ReadAllItems {
   const { api, wait } = deps;
 
-  /** Reads a page, and repeats the request after a temporary failure. Null where the cursor has expired. */
+  /** Returns a function that reads a page, and retries after temporary failures; null if the cursor has expired. */
   const createPersistentRead = (request: PageRequest) => {
     const readPage = api.createReadPage({ ...request, limit: LIMIT });
     let requests = 0;
     return async (cursor: string | undefined): Promise<ServicePage | null> => {
       requests += 1;
-      // The first page is never retried. Until it arrives, a failure can still become an error page.
+      // Don't retry the first page. Until it arrives, a failure can still become an error page.
       if (requests === 1) return readPage(cursor);
       if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
       const page = withRetries(async () => readPage(cursor), wait, request.signal);
@@ -66,8 +66,8 @@ export function createReadAllItems(deps: {
 type ItemTracker = ReturnType<typeof createItemTracker>;
 
 /**
- * Reads the list from its first page, and yields the items after those that are sent. The items before them must be the same as
- * in earlier passes; otherwise an item would be missing or sent twice.
+ * Reads the list from its first page, and yields the items that have not been sent. The items before them must be the same as
+ * in earlier passes; otherwise an item could be missing or sent twice.
  */
 async function* readUnsent(
   readPage: (cursor: string | undefined) => Promise<ServicePage | null>,
@@ -95,8 +95,8 @@ async function* readUnsent(
 }
 
 /**
- * Counts items and digests them in their order, in constant memory. Items are equal where their `id` is, or their text where
- * they have none.
+ * Counts items and hashes them in order, in constant memory. Items are equal if they have the same `id`, or if they have none
+ * and the same text.
  */
 export function createItemTracker() {
   const hash = createHash('sha256');
@@ -110,7 +110,7 @@ export function createItemTracker() {
       count += 1;
       const id = isObject(item) ? membersOf(item).get('id') : undefined;
       const name = id !== undefined && (isString(id) || isNumber(id)) ? id : item;
-      hash.update(`${name.length} ${name}`); // the length separates neighbours
+      hash.update(`${name.length} ${name}`); // the length separates consecutive names
     },
     digest: () => hash.copy().digest('base64url'),
   };
@@ -121,8 +121,8 @@ function toChangedList(): Error {
 }
 
 /**
- * Repeats a task after a temporary failure: a rate limit, or an outage of the token endpoint or Redis. Waits as long as
- * `Retry-After` says. Gives up after ten tries or 100 s of waiting.
+ * Retries a task after a temporary failure: a rate limit, or an outage of the token endpoint or Redis. Waits for the time in
+ * `Retry-After`. Gives up after ten attempts or 100 s of waiting.
  */
 async function withRetries<T>(task: () => Promise<T>, wait: Wait, signal: AbortSignal): Promise<T> {
   for (let tries = 1, waitedMs = 0; ; tries += 1) {

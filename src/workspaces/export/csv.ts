@@ -5,14 +5,14 @@ import type { ExportFormat } from './stream.ts';
 
 const FIRST_COLUMNS = ['id', 'name', 'title'];
 const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
-/** Maximum number of columns of a spreadsheet. */
+/** Maximum number of columns in a spreadsheet. */
 const MAX_COLUMNS = 16_384;
-/** Cells to write before the event loop serves other requests. */
+/** Number of cells to format before the event loop can serve other requests. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**
- * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would read as part of the first name. The fields of the
- * first page are the columns, and later fields are left out (docs/decisions/0012).
+ * CSV (RFC 4180) in UTF-8. It has no byte order mark, because programs would read it as part of the first column name. The
+ * columns are the fields that occur on the first page; other fields are omitted (docs/decisions/0012).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',
@@ -39,9 +39,9 @@ export const CSV: ExportFormat = {
 function toText(records: string[][]): string {
   return stringify(records, {
     record_delimiter: 'windows',
-    // csv-stringify quotes CRLF only. Many readers end a row at a lone CR or LF as well.
+    // csv-stringify quotes only CRLF, but many readers end a row at a lone CR or LF as well.
     quoted_match: /[\r\n]/,
-    // A record of one empty cell would be an empty line, which readers skip.
+    // Quote a single empty cell. Otherwise the record would be an empty line, which readers skip.
     quoted_empty: records[0]?.length === 1,
   });
 }
@@ -59,31 +59,36 @@ function toRow(item: string, columns: readonly string[]): string[] {
   return columns.map((name) => toCell(fields.get(name)));
 }
 
-/** The fields of an item, each value as JSON text. */
+/** Returns the fields of an item, each value as JSON text. */
 function toFields(item: string): ReadonlyMap<string, string> {
   if (isObject(item)) return membersOf(item);
   throw notTabular('an item has no fields');
 }
 
-/** Returns the text of a cell. A number stays as it is, because its minus sign begins no formula. */
+/**
+ * Returns the text for a cell. Numbers are left unchanged, because a minus sign in front of a number doesn't start a formula.
+ */
 function toCell(value: string | undefined): string {
   if (value === undefined || isNumber(value)) return value ?? '';
   return neutraliseFormulas(isString(value) ? readString(value) : value);
 }
 
-/** Returns the error of a list that does not fit into a table. Only the log shows `reason`. */
+/** Returns the error for a list that can't be shown as a table. `reason` appears only in the log. */
 function notTabular(reason: string): AppError {
   return new AppError('list_not_tabular', { cause: new Error(reason) });
 }
 
-/** White space and invisible characters, which a spreadsheet ignores at the start of a cell. */
+/** White space and invisible characters that a spreadsheet ignores at the start of a cell. */
 const LEADING_SPACE = /^[\s\p{C}\p{Z}]*/u;
-/** Where a cell or row starts for a reader with another separator, and what it ignores there. Quotes belong to that cell. */
+/**
+ * The start of a cell or row for a reader with another separator, with the characters that it ignores there. Such a reader
+ * treats the quotes as part of the cell.
+ */
 const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
 
 /**
- * Puts an apostrophe before every place where a spreadsheet would start a formula (CWE-1236): at the start of the cell and
- * behind other separators. Excel splits at semicolons where Windows has a decimal comma, and ignores our quotes then.
+ * Inserts an apostrophe wherever a spreadsheet would start a formula (CWE-1236): at the start of the cell and after other
+ * separators. If Windows uses a decimal comma, Excel splits cells at semicolons and ignores the quotes.
  */
 export function neutraliseFormulas(text: string): string {
   const leading = LEADING_SPACE.exec(text)?.[0].length ?? 0;
@@ -94,7 +99,7 @@ export function neutraliseFormulas(text: string): string {
   return isFormula ? `'${inside}` : inside;
 }
 
-/** Whether a character that starts a formula stands there, or a compatible one such as its full-width form. */
+/** Whether the character at a position starts a formula, or is a compatible character, such as its full-width form. */
 function startsFormula(text: string, at: number): boolean {
   return /^[=+\-@]$/.test(text.charAt(at).normalize('NFKC'));
 }

@@ -1,6 +1,6 @@
 import type { ExportFormat } from './stream.ts';
 
-/** NDJSON: one item a line, as the service sent it. */
+/** NDJSON: one item per line, as the service sent it. */
 export const NDJSON: ExportFormat = {
   extension: 'ndjson',
   contentType: 'application/x-ndjson',
@@ -10,17 +10,17 @@ export const NDJSON: ExportFormat = {
   }),
 };
 
-// The functions below cut JSON text without parsing its values, so that an export keeps large numbers, repeated names and
-// escapes (docs/decisions/0012). They expect text that JSON.parse() has accepted.
+// The functions below split JSON text without parsing its values, so that an export preserves large numbers, duplicate names
+// and escapes (docs/decisions/0012). They expect text that JSON.parse() has accepted.
 
-/** Returns the elements of an array, each as it is written. */
+/** Returns the elements of an array, each as JSON text. */
 export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
 /**
- * Returns the members of an object by name, each value as it is written. Keeps the last value of a repeated name, as
- * JSON.parse() does.
+ * Returns the members of an object, keyed by name, each value as JSON text. Like JSON.parse(), keeps only the last value for a
+ * duplicate name.
  */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
@@ -45,12 +45,12 @@ export function readString(text: string): string {
   return JSON.parse(text) as string;
 }
 
-/** Removes line breaks and the indentation behind them. Strings contain none, because JSON escapes them. */
+/** Removes line breaks and the indentation after them. Strings contain no line breaks, because JSON escapes them. */
 export function toOneLine(value: string): string {
   return value.replaceAll(/[\n\r][ \t\n\r]*/g, '');
 }
 
-/** Cuts an array or object at its own commas and colons: elements, or names and values in turn. */
+/** Splits an array or object at its top-level commas and colons into elements, or alternating names and values. */
 function partsOf(container: string): string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -62,7 +62,7 @@ function partsOf(container: string): string[] {
     else if (character === ',' || character === ':' || character === ']' || character === '}') {
       if (depth === 1) {
         const part = container.slice(begin, at).trim();
-        if (part !== '') parts.push(part); // an empty array or object has none
+        if (part !== '') parts.push(part); // an empty array or object has no parts
         begin = at + 1;
       }
       if (character === ']' || character === '}') depth -= 1;
@@ -71,14 +71,14 @@ function partsOf(container: string): string[] {
   return parts;
 }
 
-/** Position of the quote that ends the string at `begin`. */
+/** Returns the position of the quote that ends the string starting at `begin`. */
 function endOfString(text: string, begin: number): number {
   let end = text.indexOf('"', begin + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** Whether an odd number of backslashes stands before a character. */
+/** Whether a character is preceded by an odd number of backslashes. */
 function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text[before - 1] === '\\') before -= 1;

@@ -14,17 +14,19 @@ const MAX_EXPORTS_PER_SESSION = 2;
 
 interface ExportedList {
   readonly paths: ListPaths;
-  /** Name of the file, without date and extension. */
+  /** Name of the file, without the date and extension. */
   readonly name: string;
 }
 
-/** Creates the router of all exports. Passes on each failure before the first byte, SessionEndedError included. */
+/**
+ * Creates the router for all exports. Passes on every failure that occurs before the first byte, including SessionEndedError.
+ */
 export function createExportsRouter(deps: {
   readonly readAllItems: ReadAllItems;
-  /** Lets only signed-in clients through. */
+  /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
   readonly currentSession: (req: Request) => Session;
-  /** The kinds of item inside a workspace. */
+  /** The kinds of item in a workspace. */
   readonly kinds: readonly string[];
   readonly log: Logger;
   readonly now: () => number;
@@ -80,18 +82,18 @@ export function createExportsRouter(deps: {
 }
 
 function frameErrorPages(res: Response, list: ListPaths): void {
-  const isInside = list !== WORKSPACES; // every error page links to the workspaces
+  const isInside = list !== WORKSPACES; // error pages already link to the workspaces
   setErrorPageFrame(res, {
     section: 'workspaces',
     ...(isInside && { backLink: { href: list.path, label: 'Back to the list' } }),
   });
-  // Sign-in returns to the list, because a download would leave the tab at the service.
+  // Sign-in returns to the list, because a download would leave the tab on the service's page.
   setReturnPath(res, list.path);
 }
 
 const MAX_FILE_NAME_LENGTH = 64;
 
-/** Keeps only characters that every file system takes and no header has to escape. */
+/** Keeps only characters that every file system accepts and that need no escaping in a header. */
 function toFileName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_]+/g, '-').slice(0, MAX_FILE_NAME_LENGTH);
 }

@@ -9,7 +9,7 @@ import type { Session } from '../../session/record.ts';
 import { abortSignalOf } from '../api-client.ts';
 import type { ReadAllItems } from './all-items.ts';
 
-/** A file format of exports. */
+/** A file format for exports. */
 export interface ExportFormat {
   /** Extension of the file name, without a dot. */
   readonly extension: string;
@@ -17,11 +17,11 @@ export interface ExportFormat {
   /** Starts one export. */
   createWriter(): {
     /**
-     * A page of items, each as JSON text on one line, in pieces that are sent one by one. Throws an AppError for an item that
-     * the format can't hold.
+     * Formats a page of items, each given as JSON text on one line, in pieces that are sent one by one. Throws an AppError for
+     * an item that the format can't represent.
      */
     write(items: readonly string[]): Iterable<string>;
-    /** The rest, after all items. */
+    /** Returns the rest of the text, after all items. */
     end(): string;
   };
 }
@@ -31,12 +31,12 @@ interface ExportRequest {
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   readonly format: ExportFormat;
-  /** Name with its extension, in ASCII without quotes and backslashes. */
+  /** Name with extension, in ASCII, without quotes or backslashes. */
   readonly fileName: string;
 }
 
 /**
- * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After that it logs the
+ * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After that, logs the
  * failure and resets the connection, so that a partial export never looks complete.
  */
 export async function streamExport(
@@ -63,7 +63,7 @@ export async function streamExport(
   }
 }
 
-/** Writes no `Content-Length`, because the length of an export is unknown. */
+/** Writes the head without `Content-Length`, because the length of an export is unknown. */
 export function writeExportHead(res: ServerResponse, format: ExportFormat, fileName: string): void {
   res.writeHead(200, {
     'content-type': format.contentType,
@@ -71,7 +71,7 @@ export function writeExportHead(res: ServerResponse, format: ExportFormat, fileN
   });
 }
 
-/** Yields at least one piece, so that an empty export has a head. */
+/** Yields at least one piece, so that the head is sent even for an empty export. */
 async function* toTexts(
   pages: AsyncIterable<readonly string[]>,
   format: ExportFormat,

@@ -35,7 +35,7 @@ test('a search keeps the page and page size that it started from, and links back
   expect(kept(found.text)).toEqual(['limit=10', 'page=3']);
   expect(found.text).toContain('href="/workspaces?limit=10&amp;page=3">Show all workspaces</a>');
   expect(found.text).toContain(
-    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Search the next ones',
+    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Continue searching',
   );
   expect(found.text).toContain('href="/workspaces/w1?back=find%3Dworkspace%26limit%3D10%26page%3D3"');
 });
@@ -68,7 +68,7 @@ test('a search stops after a hundred matches, and continuing it takes one reques
   const first = await app.get('/workspaces?find=workspace', 200);
   expect(namesIn(first.text)).toHaveLength(100);
   expect(first.text).toContain('Searched the first 100 workspaces.');
-  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Search the next ones</a>');
+  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Continue searching</a>');
   const second = await app.get('/workspaces?find=workspace&from=2', 200);
   expect(namesIn(second.text).at(0)).toBe('Workspace 101');
   expect(second.text).toContain('100 of workspaces 101–200 match “workspace”');
@@ -87,7 +87,7 @@ test('after ten seconds, a search shows which part it covered and a link to cont
   );
   const page = await app.get('/workspaces?find=999', 200);
   expect(page.text).toContain('No matches for “999” in the first 300 workspaces.');
-  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Search the next ones</a>');
+  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Continue searching</a>');
   const further = await app.get('/workspaces?find=999&from=4', 200);
   expect(further.text).toContain('No matches for “999” in workspaces 301–600.');
 });

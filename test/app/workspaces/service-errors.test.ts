@@ -112,7 +112,7 @@ test('any other status results in a 502 page, and only the log contains the stat
   expect(page.status).toBe(502);
   expect(page.text).toContain('You are still signed in. Try again in a few minutes.');
   expect(page.text).not.toMatch(/from the service|\b500\b/);
-  expect(causeOf(failures[0])).toBe('the service responded 500 Internal Server Error');
+  expect(causeOf(failures[0])).toBe('the service responded with 500 Internal Server Error');
 });
 
 test.each([

@@ -50,7 +50,7 @@ test.each([
 test('a page with more than a thousand items shows the first thousand and a notice', () => {
   const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
   expect(rows).toHaveLength(1_000);
-  expect(notice?.text).toBe('The service sent 5,000 workspaces at once. The first 1,000 are shown.');
+  expect(notice?.text).toBe('The service sent 5,000 workspaces in one response. The first 1,000 are shown.');
 });
 
 /** Returns the view for a page of workspaces. */
