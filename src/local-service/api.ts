@@ -6,12 +6,12 @@ import { queryParameters } from './request-parameters.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
 import type { SeedWorkspaces, Workspace } from './seed/workspaces.ts';
 
-/** Prefix of every path of the API, with its version (interface, section 9). */
+/** Prefix of every API path, including the version (interface, section 9). */
 export const API_PATH = '/api/public/v1';
 
 /**
- * A request needs one of these scopes. The plural names are those of the public service. A token that may read what a workspace
- * holds may also see the workspace.
+ * A request needs one of these scopes. The public service uses the plural names. A token that may read the contents of a
+ * workspace may also read the workspace itself.
  */
 const ROOM_SCOPES = ['room:read', 'rooms:read'];
 const MURAL_SCOPES = [...ROOM_SCOPES, 'mural:read', 'murals:read'];
@@ -22,7 +22,7 @@ const DEFAULT_ITEMS = 50;
 
 type ItemsIn = (workspace: Workspace) => Items<unknown>;
 
-/** Serves the lists of interface 4.4 and 4.5 below `/api/public/v1`; everything else there is 404 or 405. */
+/** Serves the lists in interface 4.4 and 4.5 under `/api/public/v1`; anything else there gets a 404 or 405. */
 export function apiRoutes(
   seed: SeedWorkspaces,
   accessTokens: OAuthStore['accessTokens'],
@@ -30,7 +30,7 @@ export function apiRoutes(
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
 
-  /** Finds the user's workspace that the path names. Throws 404 `WORKSPACE_NOT_FOUND` for other users' too. */
+  /** Finds the workspace named in the path. Throws 404 `WORKSPACE_NOT_FOUND`, even if it exists but belongs to another user. */
   const requireWorkspace = (userId: string, req: Request<{ id: string }>) => {
     const workspace = seed.find(userId, req.params.id);
     if (workspace !== undefined) return workspace;
@@ -70,7 +70,7 @@ export function apiRoutes(
   return router;
 }
 
-/** The token in the request's `Authorization: Bearer` header, valid or not. */
+/** Returns the token in the `Authorization: Bearer` header, valid or not. */
 export function bearerTokenOf(req: Request): string | undefined {
   return BEARER.exec(req.get('authorization') ?? '')?.groups?.['token'];
 }
@@ -78,9 +78,9 @@ export function bearerTokenOf(req: Request): string | undefined {
 const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
 
 /**
- * Resolves to the grant behind the request's access token if it has one of `scopes`. Rejects with 401 `UNAUTHORIZED` (no
- * token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, and with 403 `INVALID_SCOPE`, each with the
- * `WWW-Authenticate` of RFC 6750 §3.
+ * Resolves with the grant for the request's access token if it has one of `scopes`. Otherwise rejects with 401 `UNAUTHORIZED`
+ * (no token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, or with 403 `INVALID_SCOPE`, each with a
+ * `WWW-Authenticate` header (RFC 6750 §3).
  */
 async function requireGrant(
   accessTokens: OAuthStore['accessTokens'],

@@ -29,7 +29,7 @@ interface AuthorizationParts {
 
 /**
  * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the same
- * address with its query. So every step checks the whole request again, and the service keeps no state between the steps.
+ * URL, including its query. Every step therefore checks the entire request again, and the service keeps no state between steps.
  */
 export function authorizationEndpoint(parts: AuthorizationParts, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -64,7 +64,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
     const formToken = form.get('form_token') ?? '';
     const step = hasRepeatedName(form) ? '' : (form.get('step') ?? '');
     if (!isValidFormToken(formToken, browser.secret, rawQuery(req))) {
-      // Another tab of this browser has signed in since. Go on to the consent page.
+      // The user has signed in from another tab meanwhile. Continue to the consent page.
       if (step === 'sign-in' && browser.account !== undefined) redirect(res, address);
       else res.status(403).send(parts.pages.staleForm(address));
       return;
@@ -87,7 +87,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
         redirect(res, address);
         return;
       case 'allow':
-        // If the sign-in has expired meanwhile, the same address shows the sign-in page again.
+        // If the sign-in has expired meanwhile, the same URL shows the sign-in page again.
         redirect(res, browser.account === undefined ? address : await allow(parts, browser.account, request));
         return;
       case 'deny':
@@ -99,12 +99,12 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
   };
 }
 
-/** Returns the address to which this request's forms post, and at which the next form is. */
+/** Returns the URL to which the forms for this request post, and which shows the next form. */
 function addressOf(req: Request): string {
   return `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
 }
 
-/** Returns the request if it is valid. Otherwise responds to it and returns undefined. */
+/** Returns the authorization request if it is valid. Otherwise responds to it and returns undefined. */
 function acceptRequest(
   { registration, pages }: AuthorizationParts,
   req: Request,
@@ -133,8 +133,8 @@ function denialOf({ redirectUri, rawState }: AuthorizationRequest): string {
   return toCallback(redirectUri, { error: 'access_denied', error_description: description }, rawState);
 }
 
-/** Responds with 303, so that the browser follows a form with GET (RFC 9110 §15.4.4) and never posts it on. */
+/** Responds with 303, so that the browser follows with GET (RFC 9110 §15.4.4) and never posts the form again. */
 function redirect(res: Response, location: string): void {
-  // res.location() would encode the app's state anew.
+  // res.location() would re-encode the app's state.
   res.status(303).setHeader('location', location).end();
 }

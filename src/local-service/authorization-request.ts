@@ -1,20 +1,20 @@
 import { hasRepeatedName, parseParameters } from './request-parameters.ts';
 
-/** An authorization request whose parameters are all valid. */
+/** An authorization request with only valid parameters. */
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  /** The `state`, in the encoding of the request. */
+  /** The `state`, still encoded as in the request. */
   readonly rawState?: string;
   /** The S256 challenge (RFC 7636 §4.2). */
   readonly codeChallenge?: string;
 }
 
-/** How the authorization endpoint responds to a request. */
+/** The result of checking an authorization request. */
 type AuthorizationCheck =
-  /** The redirect URI cannot be trusted, so the user sees the error. */
+  /** The redirect URI can't be trusted, so the error is shown to the user. */
   | { readonly kind: 'untrusted'; readonly detail: string }
-  /** The client made a mistake. The redirect to `location` tells it the error, with its state. */
+  /** The client made a mistake. The redirect to `location` reports the error to the client, with its state. */
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 
@@ -28,8 +28,8 @@ export interface Registration {
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Checks the parameters of interface 4.1 and of RFC 7636 §4.3 in the order of RFC 6749 §4.1.2.1. Client and redirect URI come
- * first, because a redirect carries every other error. A parameter without a value counts as absent.
+ * Checks the parameters of interface 4.1 and RFC 7636 §4.3, in the order given in RFC 6749 §4.1.2.1. Client and redirect URI
+ * come first, because all other errors are reported by a redirect. A parameter without a value is treated as absent.
  */
 export function checkAuthorizationRequest(rawQuery: string, registration: Registration): AuthorizationCheck {
   const query = parseParameters(rawQuery);
@@ -59,7 +59,7 @@ export function checkAuthorizationRequest(rawQuery: string, registration: Regist
   };
 }
 
-/** Adds parameters to the redirect URI. Its own query stays as it was registered (RFC 6749 §3.1.2). */
+/** Adds parameters to the redirect URI. Its own query is kept as registered (RFC 6749 §3.1.2). */
 export function toCallback(
   redirectUri: string,
   parameters: Readonly<Record<string, string>>,
@@ -89,17 +89,17 @@ function findProblem(query: URLSearchParams, registeredScopes: readonly string[]
   const scopes = toScopes(query);
   if (scopes.includes('')) return ['invalid_scope', 'scope must have one space between two scopes.'];
   if (!scopes.every((scope) => registeredScopes.includes(scope)))
-    return ['invalid_scope', 'scope names one that the app did not register.'];
+    return ['invalid_scope', 'scope contains a value that the app did not register.'];
 
   const challenge = query.get('code_challenge');
   const method = query.get('code_challenge_method');
   if (!challenge) return method ? ['invalid_request', 'code_challenge is missing.'] : undefined;
-  // Without a method it would be "plain" (RFC 7636 §4.3), which puts the verifier itself into the address.
+  // The default method is "plain" (RFC 7636 §4.3), which would put the verifier itself in the URL.
   if (method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256.'];
   return S256_CHALLENGE.test(challenge) ? undefined : ['invalid_request', 'code_challenge is malformed.'];
 }
 
-/** Returns each scope once, in the order of the request. */
+/** Returns the requested scopes without duplicates, in the original order. */
 function toScopes(query: URLSearchParams): string[] {
   return [...new Set((query.get('scope') ?? '').split(' '))];
 }

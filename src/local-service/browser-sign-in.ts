@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { storeReply, type RedisClient } from '../redis/client.ts';
 import { isSameSecret, newSecret, secretKey } from './secrets.ts';
 
-/** A user who can sign in here. */
+/** A user who can sign in to the local service. */
 export interface Account {
   /** Also the user name. */
   readonly id: string;
@@ -14,15 +14,15 @@ export interface Account {
 
 /** A browser at the authorization endpoint. */
 export interface Browser {
-  /** Value of the browser's cookie, the key of its form tokens. Absent on its first visit. */
+  /** Value of the browser's cookie, and the key for its form tokens. Absent on the first visit. */
   readonly secret?: string;
-  /** The account that signed in with it. */
+  /** The account that is signed in with this cookie. */
   readonly account?: Account;
 }
 
 export type BrowserSignIn = ReturnType<typeof createBrowserSignIn>;
 
-/** The accounts. Their passwords are in the clear and documented: this service runs on the developer's own machine. */
+/** The accounts. Their passwords are in plain text and documented, because this service runs on the developer's own machine. */
 const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
   { id: 'demo', password: 'demo', firstName: 'Robin', lastName: 'Vesterholt' },
   { id: 'guest', password: 'guest', firstName: 'Inês', lastName: 'Tavares' },
@@ -30,7 +30,7 @@ const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
 
 const COOKIE = 'local_service';
 
-/** A user who does nothing on the service's pages for 12 hours has to sign in again. */
+/** A user who is inactive on the service's pages for 12 hours must sign in again. */
 const IDLE_SECONDS = 43_200;
 
 export function findAccount(userName: string, password: string): Account | undefined {
@@ -39,8 +39,8 @@ export function findAccount(userName: string, password: string): Account | undef
 }
 
 /**
- * Signs browsers in on the service's own pages. Redis keeps each sign-in under a hash of the browser's cookie, which ends with
- * the browser and goes to `path` only. Every promise rejects with StoreUnavailableError while Redis is down.
+ * Signs browsers in on the service's own pages. Redis stores each sign-in under a hash of the browser's cookie, which lasts for
+ * the browser session and is sent only to `path`. Every promise rejects with StoreUnavailableError while Redis is down.
  */
 export function createBrowserSignIn(redis: RedisClient, path: string) {
   const key = (secret: string) => secretKey('browser', secret);
@@ -51,13 +51,13 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
   };
 
   return {
-    /** Gives a browser that has not signed in its cookie, and returns the cookie's value. */
+    /** Sets a cookie for a browser that has not signed in, and returns its value. */
     setCookie(res: Response): string {
       const secret = newSecret();
       res.cookie(COOKIE, secret, attributes);
       return secret;
     },
-    /** Resolves to what the browser's cookie says. A malformed cookie counts as none. */
+    /** Identifies a browser by its cookie. A malformed cookie is treated as missing. */
     async recognise(req: Request): Promise<Browser> {
       const secret = parseCookie(req.get('cookie') ?? '')[COOKIE];
       if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return {};
@@ -65,7 +65,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
       const account = ACCOUNTS.find(({ id }) => id === userId);
       return { secret, ...(account !== undefined && { account }) };
     },
-    /** Signs the account in under a new cookie. An attacker may have planted the one before (session fixation). */
+    /** Signs the account in under a new cookie, because an attacker may have planted the previous one (session fixation). */
     async signIn(res: Response, before: Browser, account: Account): Promise<void> {
       await forget(before);
       const secret = newSecret();
@@ -80,14 +80,14 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
 }
 
 /**
- * Makes the token that a form carries against cross-site requests, from the browser's cookie and the query of the authorization
- * request. A form that was shown for one app or scope can't be sent for another.
+ * Derives the token that protects a form against cross-site requests from the browser's cookie and the query of the
+ * authorization request. A form that was shown for one app or scope can't be sent for another.
  */
 export function toFormToken(browserSecret: string, query: string): string {
   return createHmac('sha256', browserSecret).update(`form\n${query}`).digest('base64url');
 }
 
-/** Whether the form was shown to this browser for this very request. */
+/** Whether the form was shown to this browser for this request. */
 export function isValidFormToken(token: string, browserSecret: string | undefined, query: string): boolean {
   return browserSecret !== undefined && isSameSecret(token, toFormToken(browserSecret, query));
 }

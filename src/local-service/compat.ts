@@ -8,10 +8,10 @@ import { TOKEN_PATH } from './token-endpoint.ts';
 
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 
-/** Path at which this mode also serves the authorization endpoint. */
+/** Additional path at which this mode serves the authorization endpoint. */
 export const PATH_WITHOUT_SLASH = AUTHORIZATION_PATH.slice(0, -1);
 
-/** Other spellings of the endpoints' paths, and the interface's own. */
+/** Alternative endpoint paths, each with the corresponding path in the interface. */
 const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
   [PATH_WITHOUT_SLASH, AUTHORIZATION_PATH],
   [`${TOKEN_PATH}/`, TOKEN_PATH],
@@ -20,9 +20,9 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Creates the router of LOCAL_SERVICE_COMPAT, in front of the endpoints. It rewrites the requests of common clients into those
- * of the interface. The strict endpoints then check them by all their rules and know nothing of this mode. `errors` is a
- * tokenErrorHandler.
+ * Creates the router for LOCAL_SERVICE_COMPAT, which runs before the endpoints. It rewrites requests from common clients so
+ * that they conform to the interface. The endpoints are unaware of this mode and still apply all their strict checks. `errors`
+ * is a tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -41,7 +41,7 @@ function rewritePath(): RequestHandler {
   };
 }
 
-/** Makes a form of a token request, whether its body was a form or JSON, with the credentials in the form. */
+/** Converts a token request, whether its body is a form or JSON, to a form that contains the credentials. */
 function rewriteTokenRequest(registered: RegisteredClient): RequestHandler {
   return (req, _res, next) => {
     const form = formFields(req.body) ?? fieldsOfJson(req.body);
@@ -54,8 +54,8 @@ function rewriteTokenRequest(registered: RegisteredClient): RequestHandler {
 }
 
 /**
- * Returns the fields of a token request that came as JSON, or undefined if there was no JSON. A null counts as absent. Throws
- * InvalidRequestError for a body that is no object, or a field that is no string.
+ * Returns the fields of a JSON token request, or undefined if the body is not JSON. A null value is treated as absent. Throws
+ * InvalidRequestError if the body is not an object, or if a field is not a string.
  */
 function fieldsOfJson(body: unknown): URLSearchParams | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
@@ -70,7 +70,7 @@ function fieldsOfJson(body: unknown): URLSearchParams | undefined {
 }
 
 /**
- * Moves the credentials of an `Authorization: Basic` header into the form. Throws InvalidClientError for any other header, and
+ * Moves the credentials from an `Authorization: Basic` header to the form. Throws InvalidClientError for any other scheme, and
  * InvalidRequestError if the form has different credentials (RFC 6749 §2.3).
  */
 function moveCredentials(req: Request, form: URLSearchParams, registered: RegisteredClient): void {
@@ -94,8 +94,8 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
 }
 
 /**
- * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding of id and secret, which many clients leave
- * out. If the credentials are those of the registered app without decoding, they are taken as they are.
+ * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding the id and secret, but many clients don't.
+ * If the credentials match the registered app without decoding, they are not decoded.
  */
 function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
   const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];
@@ -108,7 +108,7 @@ function parseBasic(header: string, registered: RegisteredClient): RegisteredCli
     : { clientId: decodeForm(id) ?? id, clientSecret: decodeForm(secret) ?? secret };
 }
 
-/** Decodes form-encoded text; undefined for any other text. */
+/** Decodes form-encoded text; undefined if the text is not form-encoded. */
 function decodeForm(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -5,7 +5,7 @@ import { DEMO_CLIENT, boolean, host, integer, list, variables } from '../config/
 
 const MONTH_SECONDS = 30 * 86_400;
 
-/** The valid values and the default of each variable of the service. */
+/** The valid values and default for each of the service's variables. */
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
   /** 0 picks a free port. */
@@ -18,11 +18,11 @@ export const localServiceVariables = {
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
-  /** How many workspaces the account `demo` has. */
+  /** Number of workspaces of the account `demo`. */
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
   /** Whether a refresh also returns a new refresh token and revokes the old one. */
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
-  /** Whether the service also accepts what common clients send beyond the interface. */
+  /** Whether the service also accepts requests from common clients that deviate from the interface. */
   LOCAL_SERVICE_COMPAT: boolean().default(false),
   /** Whether clients on the same machine can set faults at `/_faults`. */
   LOCAL_SERVICE_FAULTS: boolean().default(false),
@@ -38,22 +38,22 @@ type Values = {
   readonly [Name in keyof typeof localServiceVariables]: z.output<(typeof localServiceVariables)[Name]>;
 };
 
-/** The whole configuration of the local service, checked. */
+/** The configuration of the local service, checked. */
 export type LocalServiceConfig = Readonly<ReturnType<typeof toConfig>>;
 
 /**
- * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists every problem at once,
- * by variable name and without a value.
+ * Reads the `LOCAL_SERVICE_*` variables. An empty variable is treated as unset. Throws a ConfigError that lists every problem,
+ * with the name of the variable but never its value.
  */
 export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
   const { values, problems } = readVariables(localServiceVariables, env, ['LOCAL_SERVICE_CLIENT_SECRET']);
   if (problems.length > 0) throw new ConfigError(problems);
-  return toConfig(values as Values); // complete, because there is no problem
+  return toConfig(values as Values); // complete, because there are no problems
 }
 
 /**
- * Reads what the local service needs as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and `LOG_LEVEL`.
- * Without `redis` it starts a private Redis. Throws a ConfigError with every problem at once.
+ * Reads the settings for running the local service as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and
+ * `LOG_LEVEL`. If `redis` is absent, the caller starts a private Redis. Throws a ConfigError that lists every problem.
  */
 export function loadProcessSettings(env: Env): {
   readonly config: LocalServiceConfig;

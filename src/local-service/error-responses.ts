@@ -6,11 +6,11 @@ import { StoreUnavailableError } from '../redis/client.ts';
 import type { Pages } from './pages.ts';
 import { MAX_BODY_SIZE } from './request-parameters.ts';
 
-/** An error in the terms of the service's interface. */
+/** An error as defined by the service's interface. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;
-  /** One of the API's codes. */
+  /** One of the API's error codes. */
   readonly code: string;
   readonly title: string;
   /** The `message` of an API error, or a line on a page. */
@@ -32,21 +32,21 @@ export class ServiceError extends Error {
   }
 }
 
-/** The three forms of errors: JSON of the API, a page for browsers, and an OAuth error of the token endpoint. */
+/** Handlers for the three error formats: API JSON, a page for browsers, and OAuth errors from the token endpoint. */
 export interface ErrorHandlers {
   readonly api: ErrorRequestHandler;
   readonly page: ErrorRequestHandler;
   readonly token: ErrorRequestHandler;
 }
 
-/** Responds with errors in the API's shape: `{"code","message","details":[]}`. */
+/** Responds with errors in the API format: `{"code","message","details":[]}`. */
 export function apiErrorHandler(log: Logger): ErrorRequestHandler {
   return errorHandler(log, (error, _req, res) => sendApiError(res, error));
 }
 
 export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler {
   return errorHandler(log, (error, req, res) => {
-    // While Redis is down, the same address may work again in a moment.
+    // If Redis is down, the same URL may work again in a moment.
     const retryAt = error.status === 503 ? req.originalUrl : undefined;
     res
       .status(error.status)
@@ -59,16 +59,16 @@ export function sendApiError(res: Response, { status, headers, code, detail }: S
   res.status(status).set(headers).json({ code, message: detail, details: [] });
 }
 
-/** Responds with 405 and the methods that this path takes. */
+/** Responds with 405 and the methods that this path supports. */
 export function refuseMethod(allowed: string): RequestHandler {
   return () => {
-    throw new ServiceError(405, 'METHOD_NOT_ALLOWED', 'This path does not take that method', {
+    throw new ServiceError(405, 'METHOD_NOT_ALLOWED', 'This path does not support that method', {
       headers: { allow: allowed },
     });
   };
 }
 
-/** Responds with 404 to every path without a route. */
+/** Responds with 404, for paths without a route. */
 export function refusePath(): RequestHandler {
   return () => {
     throw new ServiceError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
@@ -76,8 +76,8 @@ export function refusePath(): RequestHandler {
 }
 
 /**
- * Turns any error into a ServiceError and passes it to `send`. A failure of Redis is a 503 with `Retry-After`. An unknown error
- * is a 500 that does not show its cause; the log has it.
+ * Converts any error to a ServiceError and passes it to `send`. A Redis failure becomes a 503 with `Retry-After`. An unknown
+ * error becomes a 500 that hides its cause, which is only logged.
  */
 function errorHandler(
   log: Logger,
@@ -86,7 +86,7 @@ function errorHandler(
   return (error: unknown, req, res, next) => {
     const serviceError = toServiceError(error);
     if (serviceError.status >= 500) {
-      const cause = error instanceof StoreUnavailableError ? error.cause : error; // its message is about sessions
+      const cause = error instanceof StoreUnavailableError ? error.cause : error; // the error itself talks about sessions
       log.error({ requestId: requestId(res), err: cause }, 'request failed');
     }
     if (res.headersSent) next(error);

@@ -32,8 +32,8 @@ const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', impor
 const DRAIN_MS = 2_000;
 
 /**
- * Creates the local service: a strict implementation of the service's whole interface over seed data. All its state is in
- * Redis; while Redis is down, requests that need it get 503. Codes and tokens expire by `now`, in milliseconds.
+ * Creates the local service: a strict implementation of the service's entire interface, with seed data. All state is in Redis;
+ * while Redis is down, requests that need it get a 503. `now`, in milliseconds, determines when codes and tokens expire.
  */
 export function createLocalService(
   config: LocalServiceConfig,
@@ -52,7 +52,7 @@ export function createLocalService(
   };
 
   const app = express();
-  // In any other environment, Express's own last error handler would send the stack.
+  // In any other environment, Express's default error handler would send the stack trace.
   app.set('env', 'production');
   app.disable('x-powered-by');
   app.disable('etag');
@@ -85,7 +85,7 @@ export function createLocalService(
   return app;
 }
 
-/** Serves on a bound port. Disposal lets requests in progress finish, for two seconds at most. */
+/** Serves on a bound port. Disposing gives requests in progress at most two seconds to finish. */
 export async function serve(listener: RequestListener, bound: BoundPort): Promise<AsyncDisposable> {
   const server = createServer(listener);
   await bound.handOver(server);
@@ -94,7 +94,7 @@ export async function serve(listener: RequestListener, bound: BoundPort): Promis
       const timeout = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timeout);
-      server.closeAllConnections(); // close() ignores connections that came before the server took over the port
+      server.closeAllConnections(); // close() ignores connections opened before the server took over the port
     },
   };
 }
@@ -108,12 +108,12 @@ function logAndNeverStore(log: Logger): RequestHandler {
   };
 }
 
-/** Sets security headers that allow no script, no frame and no foreign source. */
+/** Sets security headers that forbid scripts, framing and resources from other origins. */
 function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
-      // Without form-action: Chromium would apply it to the redirect after a form, which leads to the app.
+      // No form-action: Chromium would also apply it to the redirect after a form submission, which leads to the app.
       directives: {
         defaultSrc: ["'none'"],
         styleSrc: ["'self'"],
@@ -122,19 +122,19 @@ function securityHeaders(): RequestHandler {
       },
     },
     xFrameOptions: { action: 'deny' },
-    // The service speaks http on the developer's own machine.
+    // The service uses plain HTTP, on the developer's own machine.
     strictTransportSecurity: false,
   });
 }
 
-/** Refuses a target with a fragment (RFC 9112 §3.2). Express would serve the part before it. */
+/** Refuses a target with a fragment (RFC 9112 §3.2). Express would serve the part before the fragment. */
 const refuseFragment: RequestHandler = (req, _res, next) => {
   if (req.originalUrl.includes('#'))
     throw new ServiceError(400, 'REQUEST_INVALID', 'The path has a fragment');
   next();
 };
 
-/** Keeps Express from comparing `If-None-Match: *` with responses that have no validator (RFC 9110 §13.1.2). */
+/** Prevents Express from applying `If-None-Match: *` to responses without a validator (RFC 9110 §13.1.2). */
 const ignoreValidators: RequestHandler = (req, _res, next) => {
   delete req.headers['if-none-match'];
   next();

@@ -7,10 +7,10 @@ import { isSameSecret } from './secrets.ts';
 const { InvalidClientError, InvalidGrantError, InvalidRequestError, UnsupportedGrantTypeError } =
   OAuth2Server;
 
-/** The one registered app. */
+/** The only registered app. */
 export type RegisteredClient = Pick<LocalServiceConfig, 'clientId' | 'clientSecret'>;
 
-/** The fields of a token request that mean something here. The service ignores any other (RFC 6749 §3.2). */
+/** The token request fields that this service uses. All others are ignored (RFC 6749 §3.2). */
 export const TOKEN_FIELDS = [
   'client_id',
   'client_secret',
@@ -21,25 +21,25 @@ export const TOKEN_FIELDS = [
   'refresh_token',
 ] as const;
 
-/** The fields that were sent with a value. A field without one counts as absent (RFC 6749 §3.2). */
+/** The fields sent with a value. A field without a value is treated as absent (RFC 6749 §3.2). */
 export type TokenRequest = Partial<Record<(typeof TOKEN_FIELDS)[number], string>>;
 
 type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel;
 
-/** The library only passes its "user" through. Here it is the grant, which names the user and the scopes. */
+/** The library only passes its "user" through. This service uses it for the grant, which names the user and scopes. */
 type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** Keeps the library from checking expiry by its own clock. The model has checked it by `now` before. */
+/** Keeps the library from checking expiry with its own clock. The model has already checked it with `now`. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
- * Creates the model of @node-oauth/oauth2-server for one token request. The library runs the steps of the two grants. The model
- * provides the store, and makes the checks that the library makes too late or with another error than the interface's. Rejects
- * with StoreUnavailableError while Redis is down.
+ * Creates the @node-oauth/oauth2-server model for one token request. The library runs the steps of both grant types. The model
+ * provides the store, and makes the checks that the library makes too late or with an error that differs from the interface.
+ * Methods reject with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
   registered: RegisteredClient,
@@ -49,7 +49,7 @@ export function createOAuthModel(
 ): Model {
   const client: OAuth2Server.Client = { id: registered.clientId, grants: GRANT_TYPES };
 
-  /** Checks that the grant of a code or refresh token was not revoked and belongs to this app. */
+  /** Checks that the grant for a code or refresh token has not been revoked and belongs to this app. */
   const requireGrant = async (grantId: string): Promise<void> => {
     const grant = await store.grants.find(grantId);
     if (grant === undefined) throw new InvalidGrantError('The grant was revoked.');
@@ -57,7 +57,7 @@ export function createOAuthModel(
       throw new InvalidGrantError('It was issued to another client.');
   };
 
-  /** Revokes the grant of a replayed code (RFC 6749 §4.1.2). A code that two parties know may have been stolen. */
+  /** Revokes the grant for a replayed code (RFC 6749 §4.1.2). A code that is sent twice may have been stolen. */
   const revokeReplayed = async ({ grantId }: CodeRecord): Promise<Error> => {
     await store.grants.revoke(grantId);
     return new InvalidGrantError('The authorization code was already used. Its tokens are revoked.');
@@ -67,7 +67,7 @@ export function createOAuthModel(
     async getClient(id, secret) {
       const known = isSameSecret(id, registered.clientId) && isSameSecret(secret, registered.clientSecret);
       if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
-      // The library supports more grants than the interface, and calls a name with odd characters malformed.
+      // The library supports more grant types than the interface, and reports a name with unusual characters as malformed.
       if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type))
         throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
       return client;
@@ -81,7 +81,7 @@ export function createOAuthModel(
       if (await store.codes.isUsed(code)) throw await revokeReplayed(record);
       if (now() >= record.expiresAt) throw new InvalidGrantError('The authorization code has expired.');
       if (request.redirect_uri !== record.redirectUri)
-        throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
+        throw new InvalidGrantError('redirect_uri differs from the authorization request.');
       requireVerifier(record.codeChallenge, request.code_verifier);
       return {
         authorizationCode: code,
@@ -125,7 +125,7 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // The library's types require these two. Only its endpoints for authorization and API requests call them, and this service
+    // The library's types require these two methods, but only its authorization and API endpoints call them, and this service
     // has its own.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
@@ -135,14 +135,16 @@ export function createOAuthModel(
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
- * Throws InvalidGrantError for a verifier that does not match the challenge (RFC 7636 §4.6), or if one comes without the other
- * (RFC 9700 §4.8.2). The library checks the verifier only after it has used the code up, but a faulty request must not cost the
- * app its code.
+ * Throws InvalidGrantError if the verifier doesn't match the challenge (RFC 7636 §4.6), or if only one of them is present (RFC
+ * 9700 §4.8.2). The library checks the verifier only after it has used up the code, but a faulty request must not cost the app
+ * its code.
  */
 function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
   if (challenge === undefined) {
     if (verifier === undefined) return;
-    throw new InvalidGrantError('The authorization request had no code_challenge: send no code_verifier.');
+    throw new InvalidGrantError(
+      'The authorization request had no code_challenge: do not send a code_verifier.',
+    );
   }
   if (verifier === undefined)
     throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');

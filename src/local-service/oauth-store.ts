@@ -4,15 +4,17 @@ import { newSecret, secretKey, storeKey } from './secrets.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Used codes and expired tokens stay in Redis for this long, so that their errors can say "used" or "expired". */
+/** Used codes and expired tokens stay in Redis for this long, so that errors can say "used" or "expired". */
 const REMEMBER_SECONDS = DAY_SECONDS;
 
-/** A refresh token, and the grant behind it, ends after this long without use. */
+/** A refresh token and its grant end after this long without use. */
 export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
 
-/** A user's consent. Codes and tokens refer to their grant, so that revoking it ends them all at once. */
+/** A user's consent. Codes and tokens refer to their grant, so revoking the grant revokes all of them. */
 export interface Grant {
-  /** The app that the user allowed; a code or token of another app is `invalid_grant` (interface, section 7). */
+  /**
+   * The app that the user authorized. A code or token issued to another app results in `invalid_grant` (interface, section 7).
+   */
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
@@ -22,7 +24,7 @@ export interface Grant {
 export interface CodeRecord {
   readonly grantId: string;
   readonly redirectUri: string;
-  /** S256 challenge (RFC 7636 §4.2). A code with a challenge is exchanged only with its verifier. */
+  /** S256 challenge (RFC 7636 §4.2). A code with a challenge can only be exchanged with its verifier. */
   readonly codeChallenge?: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -41,7 +43,7 @@ interface RefreshTokenRecord {
   readonly idleUntil: number;
 }
 
-/** The state of an access token that came with a request. */
+/** The state of an access token in a request. */
 type AccessTokenCheck =
   { readonly state: 'valid'; readonly grant: Grant } | { readonly state: 'expired' | 'revoked' | 'unknown' };
 
@@ -49,8 +51,8 @@ export type OAuthStore = ReturnType<typeof createOAuthStore>;
 type Grants = ReturnType<typeof createGrants>;
 
 /**
- * Keeps grants, authorization codes, access tokens and refresh tokens in Redis, under hashes of the secrets. `now` is the clock
- * in milliseconds. Every method rejects with StoreUnavailableError while Redis is down.
+ * Stores grants, authorization codes, access tokens and refresh tokens in Redis, under hashes of the secrets. `now` returns the
+ * time in milliseconds. Every method rejects with StoreUnavailableError while Redis is down.
  */
 export function createOAuthStore(
   redis: RedisClient,
@@ -69,7 +71,7 @@ export function createOAuthStore(
 function createGrants(redis: RedisClient) {
   const key = (id: string) => storeKey('grant', id);
   return {
-    /** Records a user's consent and resolves to the grant's id. The grant is short-lived until `keep` is called. */
+    /** Records a user's consent and resolves with the grant's id. The grant is short-lived until `keep` is called. */
     async create(grant: Grant): Promise<string> {
       const id = newSecret();
       await storeReply(redis.set(key(id), JSON.stringify(grant), 'EX', REMEMBER_SECONDS));
@@ -90,21 +92,21 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
   const key = (code: string) => secretKey('code', code);
   const usedKey = (code: string) => secretKey('used-code', code);
   return {
-    /** Resolves to a new code for the browser to carry. */
+    /** Resolves with a new code, which the browser takes to the app. */
     async issue(code: Omit<CodeRecord, 'expiresAt'>): Promise<string> {
       const secret = newSecret();
       const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };
-      // The record outlives the code, because a replay within the day must still find the grant that it revokes.
+      // The record outlives the code by a day, because a replay must still find the grant to revoke.
       const seconds = codeSeconds + REMEMBER_SECONDS;
       await storeReply(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
-    /** Resolves to undefined for a code that was never issued or is forgotten. Does not use the code up. */
+    /** Resolves with undefined if the code was never issued or its record has expired. Does not use up the code. */
     find: async (code: string) => readJson<CodeRecord>(redis, key(code)),
     isUsed: async (code: string) => (await storeReply(redis.exists(usedKey(code)))) === 1,
-    /** Uses the code up. Resolves to true for exactly one caller, over any number of processes. */
+    /** Uses up the code. Resolves to true for exactly one caller, across all processes. */
     async use(code: string): Promise<boolean> {
-      // This key outlives the record, so that a used code never looks unused.
+      // This key outlives the record, so that a used code can never appear unused.
       const seconds = codeSeconds + 2 * REMEMBER_SECONDS;
       return (await storeReply(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
     },
@@ -127,7 +129,7 @@ function createAccessTokens(
       await storeReply(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
-    /** Checks a token against its grant and the clock. A token that is both revoked and expired counts as revoked. */
+    /** Checks a token against its grant and the clock. A token that is both revoked and expired is reported as revoked. */
     async check(token: string): Promise<AccessTokenCheck> {
       const record = await find(token);
       if (record === undefined) return { state: 'unknown' };
@@ -135,9 +137,9 @@ function createAccessTokens(
       if (grant === undefined || record.isRevoked) return { state: 'revoked' };
       return now() < record.expiresAt ? { state: 'valid', grant } : { state: 'expired' };
     },
-    /** Resolves to the id of the token's grant, even of a revoked one. */
+    /** Resolves with the id of the token's grant, even if the grant is revoked. */
     grantOf: async (token: string) => (await find(token))?.grantId,
-    /** Revokes this token alone; its grant stays. */
+    /** Revokes only this token, not its grant. */
     async revoke(token: string): Promise<void> {
       const record = await find(token);
       if (record === undefined) return;
@@ -159,7 +161,7 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
       await storeReply(redis.set(key(secret), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS));
       return secret;
     },
-    /** Resolves to the id of the token's grant; undefined for a token that is unknown, revoked or expired. */
+    /** Resolves with the id of the token's grant; undefined if the token is unknown, revoked or expired. */
     async find(token: string): Promise<string | undefined> {
       const record = await readJson<RefreshTokenRecord>(redis, key(token));
       return record !== undefined && now() < record.idleUntil ? record.grantId : undefined;
@@ -168,7 +170,7 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
     async keep(token: string, grantId: string): Promise<void> {
       await storeReply(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
     },
-    /** Revokes the token. Resolves to true for exactly one caller, over any number of processes. */
+    /** Revokes the token. Resolves to true for exactly one caller, across all processes. */
     revoke: async (token: string) => (await storeReply(redis.del(key(token)))) === 1,
   };
 }

@@ -6,14 +6,14 @@ import type { ServiceError } from './error-responses.ts';
 
 export type Pages = ReturnType<typeof createPages>;
 
-/** Renders the service's pages as HTML. `address` is where a page's form goes, or the page that shows it again. */
+/** Renders the service's pages as HTML. `address` is the URL to which a page's form is sent, or that shows the form again. */
 export function createPages(
   render: Render,
   { clientId, compat, faults }: Pick<LocalServiceConfig, 'clientId' | 'compat' | 'faults'>,
 ) {
   return {
     home: () => render('local-service/home', { title: 'The local service', clientId, compat, faults }),
-    /** After a failed attempt, `refusedUser` is the user name to show again. */
+    /** `refusedUser` is the user name to show again after a failed attempt. */
     signIn: (address: string, formToken: string, refusedUser?: string) =>
       render('local-service/sign-in', {
         title: 'Sign in',
@@ -35,7 +35,7 @@ export function createPages(
         scopes: request.scopes.map((scope) => ({ scope, words: toWords(scope) })),
         returnsTo: new URL(request.redirectUri).host,
       }),
-    /** Responds to a request whose redirect URI can't be trusted. */
+    /** Shown if the redirect URI in a request can't be trusted. */
     untrusted: (detail: string) =>
       render('local-service/error', {
         title: 'The app sent an invalid request',
@@ -48,14 +48,14 @@ export function createPages(
         detail: 'It belongs to another sign-in, or your browser blocks cookies from this service.',
         link: { href: address, label: 'Start again' },
       }),
-    /** Responds to a form that names no step, or several. */
+    /** Shown if a form names no step, or more than one. */
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
         detail: 'Return to the form and choose one option.',
         link: { href: address, label: 'Return to the form' },
       }),
-    /** `retryAt` is the address to try again, if that may help. */
+    /** `retryAt` is the URL to try again, if that may help. */
     failure: ({ title, detail }: ServiceError, requestId: string, retryAt?: string) =>
       render('local-service/error', {
         title,
@@ -69,7 +69,7 @@ export function createPages(
   };
 }
 
-/** Resources that scopes name in the singular. The public service's scopes name some in the plural. */
+/** Resources with singular names in scopes. Some scopes of the public service use the plural. */
 const SINGULAR = new Set(['workspace', 'room', 'mural', 'template', 'user']);
 
 /** Describes what a scope of the form `resource:read` or `resource:write` allows. */

@@ -3,37 +3,37 @@ import { storeReply, type RedisClient } from '../redis/client.ts';
 import { ServiceError } from './error-responses.ts';
 import { storeKey } from './secrets.ts';
 
-/** The envelope of interface section 2; `next` is absent on the last page. */
+/** The response envelope (interface, section 2); `next` is absent on the last page. */
 interface Page<Item> {
   readonly value: readonly Item[];
   readonly next?: string;
 }
 
-/** A list as one user sees it. */
+/** A list, as seen by one user. */
 interface List<Item> {
-  /** Its cursors are bound to this path and to the user. */
+  /** Cursors are bound to this path and the user. */
   readonly path: string;
   readonly userId: string;
   readonly items: Items<Item>;
-  /** Page size of a request without a `limit`. */
+  /** Page size if a request has no `limit`. */
   readonly defaultLimit: number;
 }
 
-/** Items that are made when they are read. */
+/** Items that are generated on access. */
 export interface Items<Item> {
   readonly count: number;
   /** `index` from 0 to `count - 1`. */
   at(index: number): Item;
 }
 
-/** Resolves to the page of the list that the query requests, by the rules of interface 4.5. */
+/** Resolves with the page of the list that the query requests, following the rules in interface 4.5. */
 export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
 
-/** The content of a cursor, the value of `next`, which only this service can decrypt. */
+/** The content of a cursor (the value of `next`), which only this service can decrypt. */
 interface Cursor {
   readonly list: string;
   readonly userId: string;
-  /** The `limit` of the first request, or null without one. Every later request must have the same (rule 4). */
+  /** The `limit` in the first request, or null if it had none. All later requests must have the same (rule 4). */
   readonly limit: number | null;
   readonly offset: number;
   /** Milliseconds since the epoch. */
@@ -42,14 +42,14 @@ interface Cursor {
 
 const MAX_LIMIT = 100;
 const CURSOR_SECONDS = 3_600;
-/** The key that encrypts cursors is replaced after 30 days in which no client has paged through a list. */
+/** The cursor encryption key expires after 30 days in which cursors were neither issued nor used. */
 const KEY_IDLE_SECONDS = 30 * 86_400;
 const MAX_CURSOR_LENGTH = 1_024;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Creates the reader of pages. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, and with
+ * Creates the page reader. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, or with
  * StoreUnavailableError while Redis is down.
  */
 export function createPageReader(redis: RedisClient, now: () => number): PageReader {
@@ -74,18 +74,22 @@ export function createPageReader(redis: RedisClient, now: () => number): PageRea
     if (next === undefined) return 0;
     if (more.length > 0) throw invalidPagination('next is repeated.');
     const text = decrypt(next, await cursorKey(redis));
-    if (text === undefined) throw invalidPagination('The next token is not one of this service.');
+    if (text === undefined) throw invalidPagination('The next token was not issued by this service.');
     const cursor = JSON.parse(text) as Cursor;
     if (now() >= cursor.expiresAt) throw expiredCursor();
     if (cursor.list !== list.path || cursor.userId !== list.userId)
       throw invalidPagination('The next token belongs to another list.');
-    if (cursor.limit !== limit) throw invalidPagination('limit must be what it was on the first request.');
+    if (cursor.limit !== limit) throw invalidPagination('limit must be the same as in the first request.');
     return cursor.offset;
   }
 }
 
 export function expiredCursor(): ServiceError {
-  return new ServiceError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
+  return new ServiceError(
+    400,
+    'NEXT_TOKEN_EXPIRED',
+    'The next token has expired; start again with the first page',
+  );
 }
 
 function invalidPagination(message: string): ServiceError {
@@ -100,18 +104,18 @@ function readLimit(query: URLSearchParams): number | null {
   return Number(text);
 }
 
-/** Reads the encryption key from Redis, so that a cursor works after a restart and in any process. */
+/** Reads the encryption key from Redis, so that cursors work after a restart and in every process. */
 async function cursorKey(redis: RedisClient): Promise<Buffer> {
   const name = storeKey('next-token-key', 'current');
   const known = await storeReply(redis.getex(name, 'EX', KEY_IDLE_SECONDS));
   if (known !== null) return Buffer.from(known, 'base64url');
   const fresh = randomBytes(32).toString('base64url');
   const written = await storeReply(redis.set(name, fresh, 'EX', KEY_IDLE_SECONDS, 'NX'));
-  // If another process was first, its key counts.
+  // If another process was first, use its key.
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
 
-/** Encrypts with AES-256-GCM, so that clients can neither read nor make a cursor. */
+/** Encrypts with AES-256-GCM, so that clients can neither read nor forge cursors. */
 function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -122,7 +126,7 @@ function encrypt(text: string, key: Buffer): string {
 function decrypt(cursor: string, key: Buffer): string | undefined {
   if (cursor.length > MAX_CURSOR_LENGTH || !/^[A-Za-z0-9_-]+$/.test(cursor)) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');
-  // The decoder ignores unused bits at the end. Accept only the spelling that was issued.
+  // The decoder ignores unused trailing bits. Accept only the exact text that was issued.
   if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

@@ -12,8 +12,8 @@ const { InvalidClientError, InvalidRequestError, OAuthError, ServerError } = OAu
 export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 /**
- * Serves `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Responses have the fields of the interface and no
- * others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
+ * Serves `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Responses contain only the fields in the interface,
+ * without `token_type` or `scope`. `errors` is a tokenErrorHandler.
  */
 export function tokenEndpoint(
   config: LocalServiceConfig,
@@ -29,9 +29,9 @@ export function tokenEndpoint(
 }
 
 /**
- * Responds with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. Errors that are
- * not the client's fault are 503 or 500 in the API's shape, without an OAuth error. `takesBasic`: a 401 offers HTTP Basic (RFC
- * 6749 §5.2).
+ * Responds with one of the four errors in interface section 7: `invalid_client` with a 401, the others with a 400. Errors that
+ * are not the client's fault get a 503 or 500 in the format of API errors, not as OAuth errors. If `takesBasic` is set, a 401
+ * offers HTTP Basic (RFC 6749 §5.2).
  */
 export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const handleAsApi = apiErrorHandler(log);
@@ -42,7 +42,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
       return;
     }
     const status = error.name === 'invalid_client' ? 401 : 400;
-    // Without compatibility mode there is no WWW-Authenticate, which would offer a method that is refused.
+    // Outside compatibility mode, omit WWW-Authenticate, because it would offer a method that is refused.
     if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
     res.set('pragma', 'no-cache');
     res.status(status).json({ error: error.name, error_description: error.message });
@@ -62,13 +62,13 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
       new OAuth2Server.Request({
         method: 'POST',
         query: {},
-        // Only for the library's own check for a form. The body is read already.
+        // Needed only because the library checks for a form. The body has already been read.
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
         body: request,
       }),
       new OAuth2Server.Response({}),
     );
-    res.set('pragma', 'no-cache'); // beside no-store: RFC 6749 §5.1 requires both
+    res.set('pragma', 'no-cache'); // in addition to no-store: RFC 6749 §5.1 requires both
     res.json({
       access_token: token.accessToken,
       expires_in: config.accessTokenSeconds,
@@ -78,8 +78,8 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
 }
 
 /**
- * Reads what every token request must be: a form with its credentials in the body and no field twice. Throws
- * InvalidRequestError or InvalidClientError.
+ * Reads a token request and checks what all of them must satisfy: a form with credentials in the body and no repeated fields.
+ * Throws InvalidRequestError or InvalidClientError.
  */
 function readTokenRequest(req: Request): TokenRequest {
   const form = formFields(req.body);
@@ -99,12 +99,12 @@ function readTokenRequest(req: Request): TokenRequest {
   return request;
 }
 
-/** VSCHAR (RFC 6749 appendix A): the characters of a client id or secret. */
+/** Whether a text consists of VSCHAR (RFC 6749 appendix A), the characters allowed in a client id or secret. */
 function isVisible(text: string | undefined): boolean {
   return text !== undefined && /^[\x20-\x7e]+$/.test(text);
 }
 
-/** Returns the client's mistake as an OAuthError, and any other error as it was before the library wrapped it. */
+/** Returns a client error as an OAuthError, and any other error as it was before the library wrapped it. */
 function toTokenError(error: unknown): unknown {
   if (error instanceof ServerError) return 'inner' in error ? error.inner : error;
   if (error instanceof OAuthError || error instanceof ServiceError) return error;

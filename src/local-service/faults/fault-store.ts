@@ -9,10 +9,10 @@ import {
   type FaultTarget,
 } from './fault.ts';
 
-/** A fault that requests still meet. */
+/** A fault that still affects requests. */
 export interface ActiveFault {
   readonly fault: Fault;
-  /** Absent for a fault that lasts until it is cleared. */
+  /** Number of requests that it will still affect; absent for a fault that lasts until it is cleared. */
   readonly callsLeft?: number;
 }
 
@@ -20,12 +20,12 @@ export type FaultStore = ReturnType<typeof createFaultStore>;
 
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
-/** Lifetime of a fault that is not cleared, in seconds. */
+/** Time until a fault that is not cleared expires, in seconds. */
 const FAULT_SECONDS = 86_400;
 
 /**
- * Counts a request, unless the fault was replaced since it was read. The last request deletes the fault. A fault without a
- * number of requests starts at 0 and never reaches 0 again.
+ * Counts a request, unless the fault has been replaced since it was read. The last request deletes the fault. A fault for an
+ * unlimited number of requests starts at 0 and never returns to 0.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -33,8 +33,8 @@ const COUNT_OFF = `
   return 1`;
 
 /**
- * Keeps the faults in Redis, so that exactly the given number of requests meet one, over any number of processes. Every method
- * rejects with StoreUnavailableError while Redis is down.
+ * Stores faults in Redis, so that each affects exactly the given number of requests, across all processes. Every method rejects
+ * with StoreUnavailableError while Redis is down.
  */
 export function createFaultStore(redis: RedisClient) {
   const key = (route: FaultTarget) => storeKey('fault', route);
@@ -42,7 +42,7 @@ export function createFaultStore(redis: RedisClient) {
   const find = async (route: FaultTarget) => {
     const { id, fields, left } = await storeReply(redis.hgetall(key(route)));
     if (id === undefined || fields === undefined) return undefined;
-    // Parsed again, because another version of the service may have written the fields.
+    // Validate the fields again, because another version of the service may have written them.
     const reading = readFaultCommand(JSON.parse(fields) as FaultFields);
     if (!('command' in reading) || reading.command.kind !== 'set') return undefined;
     return { id, fault: reading.command.fault, left: Number(left) };
@@ -56,13 +56,13 @@ export function createFaultStore(redis: RedisClient) {
   };
 
   return {
-    /** Replaces the fault of the same route. `fields` are those that `fault` was read from. */
+    /** Replaces the current fault for the same route. `fields` are the fields from which `fault` was parsed. */
     async set({ route, calls }: Fault, fields: FaultFields): Promise<void> {
       const hash = { id: newSecret(), fields: JSON.stringify(fields), left: calls ?? 0 };
       const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS);
       await storeReply(both.exec().then(requireDone));
     },
-    /** Clears the fault of a route, or all faults without one. */
+    /** Clears the fault for a route, or all faults if no route is given. */
     async clear(route?: FaultTarget): Promise<void> {
       const routes = route === undefined ? FAULT_TARGETS : [route];
       await Promise.all(routes.map((one) => storeReply(redis.del(key(one)))));
@@ -74,15 +74,15 @@ export function createFaultStore(redis: RedisClient) {
         .map(({ fault, left }) => (fault.calls === undefined ? { fault } : { fault, callsLeft: left }));
     },
     /**
-     * Takes the fault that a request of this route meets: the route's own before that of `any`. A request to which the fault
-     * does not apply leaves its number as it is.
+     * Takes the fault for a request on this route: the route's own fault if there is one, otherwise the fault for `any`.
+     * Requests to which the fault doesn't apply are not counted.
      */
     take: async (route: FaultRoute, appliesTo: AppliesTo): Promise<Fault | undefined> =>
       (await takeFrom(route, appliesTo)) ?? takeFrom('any', appliesTo),
   };
 }
 
-/** Throws the error of a command that failed in a transaction, because the transaction resolves all the same. */
+/** Throws the error from a failed command in a transaction, because the transaction itself resolves even then. */
 function requireDone(results: readonly [Error | null, unknown][] | null): void {
   if (results === null) throw new Error('the transaction was not carried out');
   for (const [error] of results) if (error !== null) throw error;

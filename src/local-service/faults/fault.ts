@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { integer, oneOf } from '../../config/schema.ts';
 
-/** The routes on which a request can meet a fault, as `/_faults` names them. */
+/** The routes for which faults can be set, by their names in `/_faults`. */
 const FAULT_ROUTES = ['authorization', 'token', 'workspaces', 'workspace', 'rooms', 'murals'] as const;
 export type FaultRoute = (typeof FAULT_ROUTES)[number];
 
-/** `any` stands for every route that has no fault of its own. */
+/** `any` stands for every route without its own fault. */
 export const FAULT_TARGETS = [...FAULT_ROUTES, 'any'] as const;
 export type FaultTarget = (typeof FAULT_TARGETS)[number];
 
@@ -22,21 +22,21 @@ const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** A fault that the requests of a route meet. */
+/** A fault that affects requests on a route. */
 export type Fault = Readonly<ReturnType<typeof toFault>>;
 
-/** The fields of a form or a JSON object that set or clear a fault, by name. */
+/** The fields of a form or JSON object that sets or clears a fault, keyed by name. */
 export type FaultFields = Readonly<Record<string, string>>;
 
-/** The change that a request to `/_faults` makes. */
+/** The change that a request to `/_faults` asks for. */
 type FaultCommand =
   | { readonly kind: 'set'; readonly fault: Fault }
-  /** Clears the fault of a route, or every fault without one. */
+  /** Clears the fault for a route, or all faults if no route is given. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
-/** A problem with a field; the text begins with its name. */
+/** A problem with a field. The text begins with the field's name. */
 export interface FaultProblem {
-  /** Absent if the problem is not about one field. */
+  /** Absent if the problem doesn't concern a single field. */
   readonly field?: string;
   readonly text: string;
 }
@@ -45,10 +45,10 @@ const LISTS: readonly FaultTarget[] = ['workspaces', 'rooms', 'murals', 'any'];
 const API_ROUTES: readonly FaultTarget[] = [...LISTS, 'workspace'];
 
 interface FaultRules {
-  /** The fields that no other fault takes. */
+  /** The fields that only this fault accepts. */
   readonly fields?: readonly string[];
   readonly required?: readonly string[];
-  /** The routes on which the fault has an effect; absent for all. */
+  /** The routes on which the fault has an effect; absent if that is all of them. */
   readonly routes?: readonly FaultTarget[];
 }
 
@@ -69,9 +69,9 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/; // RFC 9110 §8
 const FIELDS = z.strictObject({
   route: oneOf(FAULT_TARGETS).optional(),
   fault: oneOf([...FAULT_KINDS, 'none']),
-  /** How many requests meet the fault; undefined means all, until it is cleared. */
+  /** Number of requests that the fault affects; undefined means all, until it is cleared. */
   calls: integer(1, 1_000_000).optional(),
-  /** Milliseconds of delay before anything else happens. */
+  /** Delay before anything else happens, in ms. */
   latencyMs: integer(0, 120_000).optional(),
   status: integer(200, 599).optional(),
   body: z.string().optional(),
@@ -80,7 +80,7 @@ const FIELDS = z.strictObject({
   retryAfter: integer(0, 86_400).optional(),
 });
 
-/** Reads the command in the fields; an empty one counts as absent. Reports every problem at once. */
+/** Parses the command in the fields. An empty field is treated as absent. Returns all problems together. */
 export function readFaultCommand(
   fields: FaultFields,
 ): { readonly command: FaultCommand } | { readonly problems: readonly FaultProblem[] } {
@@ -93,7 +93,7 @@ export function readFaultCommand(
   return { command: { kind: 'set', fault: toFault(kind, parsed.data) } };
 }
 
-/** Drops the fields of other faults. A form sends them too if the user filled them in before choosing this fault. */
+/** Drops fields that belong to other faults. A form includes them if the user filled them in before choosing this fault. */
 export function withoutOtherFields(fields: FaultFields): FaultFields {
   const others = Object.entries(FAULT_RULES).filter(([kind]) => kind !== fields['fault']);
   const names = new Set(others.flatMap(([, rules]) => rules.fields ?? []));
@@ -111,7 +111,7 @@ function toProblem(issue: z.core.$ZodIssue): FaultProblem {
   return { field, text: `${field} ${issue.message}` };
 }
 
-/** Finds fields that are valid alone but not together. */
+/** Finds fields that are valid individually but not in combination. */
 function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   const kind = FAULT_KINDS.find((one) => one === fields['fault']);
   if (kind === undefined) return;
@@ -130,7 +130,7 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   }
 }
 
-/** Makes a fault of valid fields. The required ones are present, so that only optional ones fall back to a default. */
+/** Creates a fault from valid fields. Required fields are present, so only optional fields use the defaults. */
 function toFault(kind: FaultKind, fields: z.output<typeof FIELDS>) {
   const { route = 'any', calls, latencyMs = 0, status = 500, body, contentType, retryAfter = 1 } = fields;
   const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };

@@ -17,14 +17,14 @@ import { createFaultsPage, type FaultsPage } from './faults-page.ts';
 const FAULTS_PATH = '/_faults';
 
 /**
- * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
- * browser gets a page with a form, every other client JSON.
+ * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET lists them. Browsers
+ * get a page with a form; other clients get JSON.
  */
 export function faultsEndpoint(faults: FaultStore, render: Render, errors: ErrorHandlers): Router {
   const page = createFaultsPage(render);
   const router = Router({ strict: true, caseSensitive: true });
   router.use(FAULTS_PATH, requireLoopback, requireSameOrigin, (_req, res, next) => {
-    // Without a referrer policy that allows it, the form's own POST would have the origin "null".
+    // With a stricter referrer policy, the form's own POST would have the origin "null".
     res.set('referrer-policy', 'same-origin');
     next();
   });
@@ -37,7 +37,7 @@ export function faultsEndpoint(faults: FaultStore, render: Render, errors: Error
   return router;
 }
 
-/** Serves `/_faults` while faults are off, with a 404 that says how to switch them on. */
+/** Serves `/_faults` if faults are disabled, with a 404 that explains how to enable them. */
 export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.all(FAULTS_PATH, () => {
@@ -49,26 +49,26 @@ export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   return router;
 }
 
-/** Responds to a browser with a page, and to every other client with JSON. */
+/** Sends errors to browsers as a page, and to other clients as JSON. */
 function errorsByAccept(errors: ErrorHandlers): express.ErrorRequestHandler {
   return (error, req, res, next) => {
     errors[wantsPage(req) ? 'page' : 'api'](error, req, res, next);
   };
 }
 
-/** Whether the client prefers HTML. A client that accepts anything is a program and gets JSON. */
+/** Whether the client prefers HTML. A client that accepts anything is assumed to be a program and gets JSON. */
 function wantsPage(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
-/** The headers in which proxies and content networks name their client. */
+/** Names of headers in which proxies and content delivery networks identify their client. */
 const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip|external-address/;
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * Refuses every request of another machine. It may come directly, or through a proxy that adds its header. Or a page sends it
- * that has bound its own host name to this machine's address (DNS rebinding).
+ * Refuses requests from other machines. They may arrive directly, through a proxy that adds a header, or from a page that has
+ * pointed its own host name to this machine (DNS rebinding).
  */
 const requireLoopback: RequestHandler = (req, _res, next) => {
   const host = hostOf(req);
@@ -82,10 +82,10 @@ const requireLoopback: RequestHandler = (req, _res, next) => {
   next();
 };
 
-/** Refuses a change that comes from a page of another origin. GET changes nothing, so links from other sites may lead here. */
+/** Refuses changes requested by a page from another origin. GET changes nothing, so links from other sites may lead here. */
 const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
   const isSafe = method === 'GET' || method === 'HEAD';
-  // Every browser sends one of the two headers with a request that changes something.
+  // Every browser sends one of these two headers with unsafe requests.
   const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
   if (!isSafe && !isProgram && !passesCrossSiteCheck(method, headers, `http://${headers.host ?? ''}`))
     throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
@@ -128,7 +128,7 @@ function hostOf(req: Request): string {
   return req.get('host') ?? '';
 }
 
-/** The fields of a form or of a JSON object; undefined for any other body. */
+/** Returns the fields of a form or JSON object; undefined for any other body. */
 function fieldsOfBody({ body }: { readonly body?: unknown }): FaultFields | undefined {
   const form = formFields(body);
   if (form !== undefined) return hasRepeatedName(form) ? undefined : Object.fromEntries(form);
@@ -136,14 +136,14 @@ function fieldsOfBody({ body }: { readonly body?: unknown }): FaultFields | unde
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string' || typeof value === 'number') fields[name] = String(value);
-    // The body of the fault's response may be given as JSON.
+    // The response body for a fault may be given as a JSON value.
     else if (name === 'body') fields[name] = toJsonText(value);
     else return undefined;
   }
   return fields;
 }
 
-/** Returns a value as JSON text. Throws 400 for a value that is nested too deeply. */
+/** Returns a value as JSON text. Throws a 400 error if it is nested too deeply. */
 function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -152,13 +152,13 @@ function toJsonText(value: unknown): string {
   }
 }
 
-/** Returns the fields of a form that would clear the faults that DELETE names in its query. */
+/** Translates the query of a DELETE into the equivalent form fields. */
 function fieldsOfDelete(req: Request): FaultFields | undefined {
   const query = queryParameters(req);
   return hasRepeatedName(query) ? undefined : { ...Object.fromEntries(query), fault: 'none' };
 }
 
-/** Returns an active fault as JSON, by the names of the fields that set it. */
+/** Returns an active fault as an object with the same field names as are used to set it. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
   const { kind, calls: _, latencyMs, ...rest } = fault;
   return {

@@ -2,13 +2,13 @@ import type { Render } from '../../http/templates.ts';
 import type { FaultFields, FaultKind, FaultProblem, FaultTarget } from './fault.ts';
 import type { ActiveFault } from './fault-store.ts';
 
-/** A form that was refused, as it was sent, and why. */
+/** A refused form: its fields as sent, and the problems. */
 interface RefusedForm {
   readonly problems: readonly FaultProblem[];
   readonly fields: FaultFields;
 }
 
-/** Renders the active faults and the form that sets one. `host` is the address in the examples. */
+/** Renders the active faults and the form for setting one. `host` is the address used in the examples. */
 export type FaultsPage = (host: string, active: readonly ActiveFault[], refused?: RefusedForm) => string;
 
 const ROUTE_LABELS: Readonly<Record<FaultTarget, string>> = {
@@ -33,7 +33,7 @@ const KIND_LABELS: Readonly<Record<FaultKind, string>> = {
   'next-expired': 'Cursor (next) expired',
 };
 
-/** The faults that developers set most often, one button each. The form starts with the first. */
+/** The most commonly used faults, one button each. The form is initially filled in with the first. */
 const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }[] = [
   {
     label: 'Next list request fails (500)',

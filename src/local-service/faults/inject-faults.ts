@@ -23,8 +23,8 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
 ];
 
 /**
- * Creates the router of LOCAL_SERVICE_FAULTS, in front of the endpoints. It applies the faults that were set at `/_faults`. The
- * endpoints know nothing of it. While Redis is down, requests get the endpoint's own error.
+ * Creates the router for LOCAL_SERVICE_FAULTS, which runs before the endpoints. It applies the faults that were set at
+ * `/_faults`. The endpoints are unaware of it. While Redis is down, requests get the same kind of error as from the endpoint.
  */
 export function injectFaults(
   faults: FaultStore,
@@ -57,7 +57,7 @@ function routeOf({ method, path }: Request): FaultRoute | undefined {
   return ROUTES.find(([, pattern, methods]) => methods.includes(method) && pattern.test(path))?.[0];
 }
 
-/** Whether the fault has an effect on this request. A fault of `any` also reaches routes on which it has none. */
+/** Whether the fault has any effect on this request. A fault set for `any` may have no effect on some routes. */
 async function appliesTo(
   fault: Fault,
   route: FaultRoute,
@@ -74,18 +74,18 @@ async function appliesTo(
   return (await findGrant(req, store)) !== undefined;
 }
 
-/** Reads the form before the endpoint does. The endpoint then finds it read. */
+/** Reads the form before the endpoint does. The endpoint then uses the body already read. */
 const readFormNow = promisify<Request, Response>(readForm());
 
-/** Waits for `ms` milliseconds. Resolves to false at once if the client disconnects. */
+/** Waits for `ms` milliseconds. Resolves to false as soon as the client disconnects. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // The client may have disconnected while the fault was looked up. Watch the socket: Node emits `close` on one response of a
-  // pipeline only.
+  // The client may have disconnected during the fault lookup. Watch the socket, because Node emits `close` for only one of
+  // several pipelined responses.
   if (socket.destroyed) return false;
   const disconnected = new AbortController();
   const abort = () => disconnected.abort();
-  socket.setMaxListeners(0); // a pipeline may hold any number of requests
+  socket.setMaxListeners(0); // there may be any number of pipelined requests
   socket.once('close', abort);
   const isConnected = await delay(ms, true, { signal: disconnected.signal }).catch(() => false);
   socket.off('close', abort);
@@ -93,8 +93,8 @@ async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
 }
 
 /**
- * Applies the fault, its latency aside. Resolves to whether the endpoint still does its work. If not, this function has
- * responded or reset the connection.
+ * Applies the fault, except for its latency. Resolves to true if the endpoint should still handle the request; otherwise this
+ * function has responded or reset the connection.
  */
 async function applyFault(
   fault: Fault,
@@ -128,7 +128,8 @@ async function applyFault(
       await store.grants.revoke((await findGrant(req, store)) ?? '');
       return true;
     case 'next-expired':
-      // Replace only a page, because the endpoint reports any other error of the request before an expired cursor.
+      // Replace only a successful response, because the endpoint checks for other errors in the request before an expired
+      // cursor.
       replaceResponse(res, (body) => {
         if (res.statusCode === 200) sendApiError(res, expiredCursor());
         else res.end(body);
@@ -137,7 +138,7 @@ async function applyFault(
   }
 }
 
-/** The id of the grant behind a request's access token or, at the token endpoint, its refresh token or code. */
+/** Returns the id of the grant for a request's access token or, on the token endpoint, its refresh token or code. */
 async function findGrant(
   req: Request,
   { accessTokens, refreshTokens, codes }: OAuthStore,
@@ -163,7 +164,7 @@ function sendStatus(res: Response, { status, body, contentType }: Fault & { read
     return;
   }
   res.status(status).type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain; charset=utf-8'));
-  res.send(Buffer.from(body)); // Express would add a charset to the type of a text
+  res.send(Buffer.from(body)); // for a string, Express would add a charset to the type
 }
 
 function isJson(text: string): boolean {
@@ -175,7 +176,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Returns a 429 with the headers of the public service, and `Retry-After` (RFC 6585 §4). */
+/** Returns a 429 with the same headers as from the public service, plus `Retry-After` (RFC 6585 §4). */
 function rateLimitError(retryAfter: number, now: number): ServiceError {
   return new ServiceError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
     headers: {
@@ -187,8 +188,8 @@ function rateLimitError(retryAfter: number, now: number): ServiceError {
 }
 
 /**
- * Calls `replace` with the whole body instead of sending it. Status and headers can still be changed. Works for responses that
- * are sent at once (`res.json`, `res.send`, `res.end` without a callback); throws if one has begun.
+ * Calls `replace` with the complete body instead of sending it. Status and headers can still be changed. Works for responses
+ * sent in a single call (`res.json`, `res.send`, `res.end` without a callback); throws if the response has already begun.
  */
 function replaceResponse(res: Response, replace: (body: Buffer) => void): void {
   const end = res.end.bind(res);
@@ -208,12 +209,15 @@ function toBuffer(chunk: unknown, encoding: unknown): Buffer {
   return Buffer.from(chunk, typeof encoding === 'string' && Buffer.isEncoding(encoding) ? encoding : 'utf8');
 }
 
-/** Ends the connection with a TCP reset, which also discards what is still to be sent. */
+/** Ends the connection with a TCP reset, which also discards unsent data. */
 function resetConnection(res: Response): void {
   res.req.socket.resetAndDestroy();
 }
 
-/** Sends headers with the length of the whole body, half of the body, and closes. Without a body, resets. */
+/**
+ * Sends headers with the length of the complete body, then half of the body, and closes the connection. If the body is too
+ * short to halve, resets the connection.
+ */
 function sendHalf(res: Response, body: Buffer): void {
   const half = body.subarray(0, Math.floor(body.length / 2));
   if (half.length === 0) {

@@ -22,7 +22,7 @@ const ROOM_DESCRIPTIONS = [
   'Drafts; nothing here is final.',
 ];
 
-/** The rooms of a workspace: 0 to 60. */
+/** Returns the rooms in a workspace: 0 to 60. */
 export function roomsIn(workspace: Workspace): Items<Room> {
   const first = FIRST_ROOM + Number(/\d+$/.exec(workspace.id)?.[0]) * 1_000;
   const firstName = pseudoRandom(workspace.id, 'first-room-name', ROOM_NAMES.length);
@@ -32,7 +32,7 @@ export function roomsIn(workspace: Workspace): Items<Room> {
   };
 }
 
-/** The murals of a workspace: 0 to 120, and none without a room. */
+/** Returns the murals in a workspace: 0 to 120, or none if it has no rooms. */
 export function muralsIn(workspace: Workspace): Items<Mural> {
   const rooms = roomsIn(workspace);
   return {
@@ -44,7 +44,7 @@ export function muralsIn(workspace: Workspace): Items<Mural> {
   };
 }
 
-/** A room inside a workspace; times are milliseconds since the epoch. */
+/** Returns a room in a workspace. Times are in milliseconds since the epoch. */
 function roomAt(workspace: Workspace, id: number, name: string, index: number) {
   const createdBy = personFor(String(id), 'room-maker');
   const created = createdOn(workspace, index);
@@ -65,7 +65,7 @@ function roomAt(workspace: Workspace, id: number, name: string, index: number) {
   };
 }
 
-/** A mural inside a workspace; times are milliseconds since the epoch. */
+/** Returns a mural in a workspace. Times are in milliseconds since the epoch. */
 function muralAt(workspace: Workspace, id: string, roomId: number, index: number) {
   const title = pseudoRandomChoice(id, 'title', MURAL_TITLES);
   const created = createdOn(workspace, index);
@@ -87,7 +87,8 @@ function muralAt(workspace: Workspace, id: string, roomId: number, index: number
 }
 
 /**
- * Returns when an item was created. No two items of a workspace have the same time, because more than a day lies between them.
+ * Returns the time at which an item was created. No two items in a list have the same time, because consecutive items are at
+ * least seven hours apart.
  */
 function createdOn(workspace: Workspace, index: number): number {
   return (

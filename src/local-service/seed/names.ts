@@ -1,4 +1,4 @@
-/** Names of workspaces, no two alike: teams all over the world, in the scripts of their languages. */
+/** Unique workspace names: teams from all over the world, in many languages and scripts. */
 export const WORKSPACE_NAMES = split(`
   Atelier Nord | Product Discovery | Ångström Labs | Ποσειδών Ναυτιλιακή | Кухня идей | 設計工作室 |
   فريق التصميم | צוות המוצר | デザイン道場 | 서울 디자인 랩 | हिमालय डिज़ाइन | ทีมสร้างสรรค์ |
@@ -34,7 +34,7 @@ export const WORKSPACE_NAMES = split(`
   Manila Bayanihan | Hà Nội Ý Tưởng | "Quotes", <Tags> & Other Punctuation | Project =Mercury
 `);
 
-/** Descriptions of workspaces; many have none. */
+/** Workspace descriptions. Several are empty, because many workspaces have none. */
 export const WORKSPACE_DESCRIPTIONS: readonly string[] = [
   '',
   '',
@@ -79,14 +79,14 @@ export const MURAL_TITLES = split(`
   Event storming | System map
 `);
 
-/** People, each with a given name of one word. */
+/** Names of people, each with a single-word given name. */
 export const PEOPLE = split(`
   Amara Okafor | Linnea Sjöberg | Mateo Fuentes | Yuki Tanaka | Priya Raman | Noa Levi | Omar Haddad |
   Zofia Wiśniewska | Jun-ho Park | Eleni Papadaki | Дарья Соколова | Tomáš Dvořák | Mei Chen |
   Siobhán Ní Bhriain | Kwame Mensah | Chloé Lefèvre | Anan Suksai | Rangi Paewai
 `);
 
-/** Splits a text of names with `|` between them. */
+/** Splits a text into names at each `|`. */
 function split(names: string): readonly string[] {
   return names.trim().split(/ \|\s+/);
 }

@@ -7,14 +7,14 @@ export type SeedWorkspaces = ReturnType<typeof createSeedWorkspaces>;
 
 const GUEST_WORKSPACES = 9;
 
-/** Index of the first workspace of `guest`, far beyond the last that `demo` can have. */
+/** Index of the first `guest` workspace, far beyond the last possible `demo` workspace. */
 const GUEST_FIRST = 1_000_000;
 
 const FIRST_CREATED = Date.UTC(2018, 2, 5, 9);
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** Creates the workspaces of the accounts: `demoCount` for `demo`, a few others for `guest`. */
+/** Creates the workspaces for the accounts: `demoCount` for `demo`, and a few others for `guest`. */
 export function createSeedWorkspaces(demoCount: number) {
   const ofUser = new Map([
     ['demo', toRange(0, demoCount)],
@@ -22,12 +22,12 @@ export function createSeedWorkspaces(demoCount: number) {
   ]);
 
   return {
-    /** The workspaces of this account; none for an unknown one. */
+    /** Returns the workspaces of an account; none for an unknown account. */
     listOf(userId: string): Items<Workspace> {
       const { first, count } = ofUser.get(userId) ?? toRange(0, 0);
       return { count, at: (index) => workspaceAt(first + index) };
     },
-    /** Finds a workspace; undefined if no workspace of this user has the id. */
+    /** Finds a workspace by id; undefined if the user has no such workspace. */
     find(userId: string, id: string) {
       const index = ofUser.get(userId)?.indexes.get(id);
       if (index === undefined) return undefined;
@@ -47,7 +47,7 @@ export function personFor(seed: string, purpose: string) {
   return { id, firstName, lastName: lastNames.join(' ') };
 }
 
-/** A workspace as a list shows it; times are milliseconds since the epoch. */
+/** Returns a workspace as shown in a list. Times are in milliseconds since the epoch. */
 function workspaceAt(index: number) {
   const round = Math.floor(index / WORKSPACE_NAMES.length);
   const name = choiceAt(WORKSPACE_NAMES, index);
@@ -74,14 +74,14 @@ function workspaceAt(index: number) {
   };
 }
 
-/** Returns the id of a workspace. Ids are unique, because modulo a prime the multiples of a number visit each residue once. */
+/** Returns the id of a workspace. Ids are unique, because the multiples of a number visit each residue modulo a prime once. */
 function toId(index: number): string {
   return `workspace${1_000_000 + (((index + 1) * 4_733_149) % 8_999_993)}`;
 }
 
 /**
- * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone. So a workspace has the same rooms
- * in every process and after every restart. The hash is FNV-1a with the final mix of MurmurHash3.
+ * Returns a number below `bound` that looks random but depends only on `seed` and `purpose`, so that a workspace has the same
+ * rooms in every process and after every restart. The hash is FNV-1a with the MurmurHash3 finalizer.
  */
 export function pseudoRandom(seed: number | string, purpose: string, bound: number): number {
   let hash = 0x811c9dc5;
@@ -91,12 +91,12 @@ export function pseudoRandom(seed: number | string, purpose: string, bound: numb
   return ((hash ^ (hash >>> 16)) >>> 0) % bound;
 }
 
-/** Picks one of the choices by `pseudoRandom`. Throws a RangeError if there are none. */
+/** Picks a choice using `pseudoRandom`. Throws a RangeError if there are none. */
 export function pseudoRandomChoice<T>(seed: number | string, purpose: string, choices: readonly T[]): T {
   return choiceAt(choices, pseudoRandom(seed, purpose, choices.length));
 }
 
-/** The choice at `index`, which wraps around. Throws a RangeError if there are no choices. */
+/** Returns the choice at `index`, wrapping around at the end. Throws a RangeError if there are no choices. */
 export function choiceAt<T>(choices: readonly T[], index: number): T {
   const choice = choices[index % choices.length];
   if (choice === undefined) throw new RangeError('There is nothing to choose from.');
