@@ -1,4 +1,4 @@
-# Cloakroom's image: Node, tini, the compiled app and its production packages, without npm, compiler and tests.
+# The Cloakroom image: Node, tini, the compiled app and its production packages, without npm, the compiler or tests.
 # docs/deploy.md explains how to run it and how to pin its base images.
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
@@ -9,7 +9,7 @@ FROM ${DEBIAN_IMAGE} AS tini
 RUN ["apt-get", "update"]
 RUN ["apt-get", "install", "--yes", "--no-install-recommends", "tini"]
 
-# The base of both installs. Docker reuses them while the lock file is unchanged.
+# The base of both installs. Docker reuses both while the lock file is unchanged.
 FROM node AS locked
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -32,7 +32,7 @@ COPY public public
 COPY --from=build /app/dist dist
 RUN ["chmod", "--recursive", "a=rX", "."]
 
-# Start from the base of the Node image and copy Node, so that npm, yarn, corepack and the headers are in no layer.
+# Start from the base of the Node image and copy only Node, so that no layer contains npm, yarn, corepack or the headers.
 FROM ${DEBIAN_IMAGE}
 RUN ["useradd", "--uid=1000", "--user-group", "--no-create-home", "--home-dir=/nonexistent", "--shell=/usr/sbin/nologin", "node"]
 COPY --from=tini /usr/bin/tini /usr/bin/
@@ -49,11 +49,11 @@ EXPOSE 3000
 USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "dist/cli/health.js"]
-# The options are those of `npm start` (docs/deploy.md, "systemd").
+# The same options as `npm start` (docs/deploy.md, "systemd").
 ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["dist/main.js"]
 
-# Last, so that a new version rebuilds no layer. The default is the version in package.json.
+# Last, so that a new version does not rebuild other layers. The default is the version in package.json.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG DEBIAN_IMAGE

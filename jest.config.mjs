@@ -1,9 +1,9 @@
-/** Tests run as native ES modules: openid-client is published in no other form. */
+/** Tests run as native ES modules, because openid-client is published only in that form. */
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  // They need Docker: npm run test:containers.
+  // test/containers needs Docker: npm run test:containers.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/containers/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -15,9 +15,9 @@ export default {
   randomize: true,
   testSequencer: '<rootDir>/scripts/jest-sequencer.mjs',
   reporters: ['default', '<rootDir>/scripts/jest-reporter.mjs'],
-  // For what hangs: a machine on which twenty others want the cores must meet it, too. Properties of many runs take longer
+  // Long enough for a busy machine, because it only has to catch tests that hang. Property tests with more runs take longer
   // (test/support/properties.ts).
   testTimeout: 120_000 * Number(process.env['PROPERTY_TIMES'] ?? 1),
-  // Many tests wait, for a process, a browser or a timer: with two workers, two cores are often idle.
+  // More workers than cores, because many tests wait for a process, a browser or a timer.
   maxWorkers: 5,
 };

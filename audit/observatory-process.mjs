@@ -7,14 +7,14 @@ import axios from 'axios';
  * NODE_EXTRA_CA_CERTS only when it starts.
  */
 
-// An install script, which does not run here, would download the HSTS preload list. The list does not have localhost anyway.
+// An install script, which does not run here, would download the HSTS preload list. The list does not contain localhost anyway.
 const list = new URL(
   '../conf/hsts-preload.json',
   `file://${createRequire(import.meta.url).resolve('@mdn/mdn-http-observatory')}`,
 );
 writeFileSync(list, '{}');
 
-// The Observatory has no option for a cookie, so set it in the axios that it uses.
+// The Observatory has no option for a cookie, so set the cookie in axios, which it uses.
 const cookie = process.env['AUDIT_COOKIE'];
 if (cookie !== undefined) axios.defaults.headers.common['cookie'] = cookie;
 

@@ -32,8 +32,8 @@ export async function scanPages(system) {
 }
 
 /**
- * Returns the result of a scan. A grade below A+, a failed test and a scan of another page are findings.
- * @param {string} output of observatory-process.mjs
+ * Returns the result of a scan. A grade below A+, a failed test and a scan of a different page are findings.
+ * @param {string} output the output of observatory-process.mjs
  */
 export function evaluateScan(output) {
   const line = output.split('\n').find((each) => each.startsWith('{'));
@@ -44,7 +44,7 @@ export function evaluateScan(output) {
   return {
     result: `${scan.grade} (${scan.score}), ${scan.testsPassed} of ${scan.testsQuantity} passed, status ${status}`,
     findings: [
-      ...(status === 200 ? [] : [`status ${status}: the scan was of another page`]),
+      ...(status === 200 ? [] : [`status ${status}: a different page was scanned`]),
       ...(scan.grade === 'A+' ? [] : [`grade ${scan.grade}`]),
       ...failed.map(([name, { result }]) => `${name}: ${result}`),
     ],

@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js';
 import { CspParser } from 'csp_evaluator/dist/parser.js';
 import { request } from 'undici';
 
-/** One page of each kind, and a response of the service, which may be HTML. Other JSON is no page. */
+/** One page of each kind, and a response from the service, which may be HTML. Other JSON responses are not pages. */
 const PATHS = [
   '/',
   '/workspaces',
@@ -13,7 +13,7 @@ const PATHS = [
   '/api/public/v1/workspaces',
 ];
 const SERIOUS = new Set([Severity.HIGH, Severity.SYNTAX, Severity.MEDIUM]);
-/** Accepted results of low severity, by directive and value, with the reason. @type {Readonly<Record<string, string>>} */
+/** The reasons for accepting results of low severity, keyed by directive and value. @type {Readonly<Record<string, string>>} */
 const ACCEPTED = {
   "script-src 'self'": 'only our scripts have this origin: templates escape, and API responses have nosniff',
 };
@@ -28,7 +28,7 @@ export async function evaluatePolicies({ direct, cookie }) {
     PATHS.map(async (path) => {
       const { headers, body } = await request(direct + path, { headers: { cookie } });
       await body.dump();
-      // Browsers apply all policies of a response. Cloakroom's policy comes after the service's.
+      // Browsers apply every policy in a response. The policy from Cloakroom comes after that from the service.
       const policy =
         String(headers['content-security-policy'] ?? '')
           .split(',')
@@ -40,7 +40,7 @@ export async function evaluatePolicies({ direct, cookie }) {
 }
 
 /**
- * Returns the result for a policy. Findings have at least medium severity, or are not yet accepted.
+ * Returns the result for a policy. A result is a finding if its severity is at least medium, or if it is not accepted.
  * @param {string} policy
  */
 function evaluatePolicy(policy) {

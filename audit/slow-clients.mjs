@@ -6,11 +6,11 @@ import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
 const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
-/** Adds a header that passes the cross-site check, so that Cloakroom reads the body. slowhttptest has an option only for Accept. */
+/** Adds a header that passes the cross-site check, so that Cloakroom reads the body. slowhttptest itself can set only Accept. */
 const SAME_ORIGIN_ACCEPT = '*/*\r\nX-Requested-With: slowhttptest';
-/** Stands for the path of the stylesheet, which has a version in its name. */
+/** Placeholder for the path of the stylesheet, which has a version in its name. */
 const STYLESHEET = 'the stylesheet';
-/** The attacks of slowhttptest. */
+/** The attacks that slowhttptest runs. */
 const ATTACKS = [
   { name: 'slow heads', args: ['-H', '-i', 2], path: '/' },
   {
@@ -26,7 +26,7 @@ const PROBE_TIMEOUT_MS = 5_000;
 
 /**
  * Attacks Cloakroom, and nginx in front of it, with slowhttptest. Findings are seconds in which slowhttptest got no response, and
- * failed requests of another user.
+ * failed requests from another user.
  * @param {import('./support/scanned-system.mjs').ScannedSystem} system
  * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */
@@ -57,7 +57,7 @@ export async function attackWithSlowClients(system) {
       results.push({
         scanner: 'slowhttptest',
         target: `${name}, ${server}`,
-        result: `available; ${served} requests of another user succeeded, the slowest in ${Math.ceil(slowest)} ms`,
+        result: `available; ${served} requests from another user succeeded, the slowest in ${Math.ceil(slowest)} ms`,
         findings: [
           ...findings,
           ...unavailable.map((line) => `unavailable in second ${line.split(',', 1)[0]}`),
@@ -80,7 +80,7 @@ async function findStylesheet({ direct }) {
 }
 
 /**
- * Starts another user, who reads a page again and again until `stop`.
+ * Starts another user, who reads a page repeatedly until `stop` is called.
  * @param {import('./support/scanned-system.mjs').ScannedSystem} system
  */
 function startOtherUser({ direct, otherCookie: cookie }) {

@@ -9,12 +9,12 @@ const MODULES =
   'backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,http_headers,methods,permanentxss,redirect,shellshock,sql,xss';
 /** The time limit for finding addresses. */
 const MAX_CRAWL_SECONDS = 40;
-/** The time limit of each module. */
+/** The time limit for each module. */
 const MAX_MODULE_SECONDS = 12;
-/** Accepted reports, by their text, with the reason. @type {Readonly<Record<string, string>>} */
+/** The reasons for accepting reports, keyed by their text. @type {Readonly<Record<string, string>>} */
 const ACCEPTED = {
   'X-XSS-Protection is not set':
-    'it is 0: browsers have removed the filter that it controlled, which caused vulnerabilities',
+    'it is 0: browsers have removed the filter that it controlled, which itself caused vulnerabilities',
 };
 
 /**
@@ -26,7 +26,7 @@ export async function scanForVulnerabilities(system) {
   const results = [];
   for (const { state, path, cookieArgs, minAddresses } of [
     { state: 'signed out', path: '/', cookieArgs: [], minAddresses: 3 },
-    // wapiti sends no cookie after a redirect, so start at a page that does not redirect.
+    // wapiti does not send cookies after a redirect, so start at a page that does not redirect.
     {
       state: 'signed in',
       path: '/workspaces',

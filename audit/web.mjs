@@ -24,7 +24,7 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 
-// A signal alone would not run exit handlers, which end nginx.
+// Exit on signals explicitly, because the exit handlers that end nginx would otherwise not run.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 const system = await startScannedSystem(FOLDER);
 /** @type {import('./support/run-scanner.mjs').ScannerResult[]} */
@@ -36,7 +36,7 @@ try {
     results.push(...(await scan(system)));
   }
   const errors = await system.logErrors();
-  results.push({ scanner: 'Cloakroom', target: 'its log', result: 'no error', findings: errors });
+  results.push({ scanner: 'Cloakroom', target: 'its log', result: 'no errors', findings: errors });
 } finally {
   await system.stop();
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runScanner } from './support/run-scanner.mjs';
 
-/** The word list of Debian's package dirb: names of files and folders that are often exposed by mistake. */
+/** The word list in the Debian package dirb: names of files and folders that are often exposed by mistake. */
 export const WORD_LIST = '/usr/share/dirb/wordlists/common.txt';
 export const hasWordList = () => existsSync(WORD_LIST);
 
@@ -14,7 +14,7 @@ const ROUTES = new Set(
   ),
 );
 const FOLDERS = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
-/** In these folders, any name may be the id of a workspace. Only a 5xx is a finding. */
+/** In these folders, any name may be a workspace id. Only a 5xx is a finding. */
 const FOLDERS_OF_IDS = new Set(['/workspaces/']);
 const MAX_SECONDS = 300;
 const ONE_THREAD = ['-t', '1']; // with more threads, ffuf omits responses from its report

@@ -45,7 +45,7 @@ const testApp = createCloakroom({
 });
 
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
-/** The measurements of each kind, by round. */
+/** The measurements for each kind, one per round. */
 const measurements = KINDS.map(() => ({
   cpuMs: /** @type {number[]} */ ([]),
   promoted: /** @type {number[]} */ ([]),
@@ -106,10 +106,10 @@ async function startSystem({ inFlight, nodeOptions }) {
     started,
     pids: processTree(started.pid),
     clients: createClients(target, inFlight),
-    /** Returns the bytes promoted so far by collections of the young generation, from V8's trace. */
+    /** Returns the bytes promoted so far by young-generation collections, from the V8 trace. */
     promotedBytes() {
       const lines = [...readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g)];
-      if (lines.length === 0) throw new Error('V8’s trace has no collections in the expected format.');
+      if (lines.length === 0) throw new Error('The V8 trace contains no collections in the expected format.');
       return lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
     },
     close: () => closeSync(log),

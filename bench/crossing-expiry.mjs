@@ -5,8 +5,8 @@ import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures the latency of requests near the expiry of their access token, as a ratio to the other requests of the same time. A
- * refresh in the background must not delay a request.
+ * Measures the latency of requests near the expiry of their access token, as a ratio to other requests in the same period. A
+ * background refresh must not delay requests.
  */
 
 const TOKEN_SECONDS = 6;
@@ -64,7 +64,7 @@ async function measure() {
       if (at >= 0) samples.push({ kind: kindOf(leftMs, isNew), ms: performance.now() - before, at });
     };
     await pause(Math.random() * everyMs);
-    // Don't wait for the response, because a slow request must not delay the next ones.
+    // Don't wait for the response, because a slow request must not delay the following requests.
     while (!over.signal.aborted) {
       inFlight.push(send());
       await pause(everyMs * (0.5 + Math.random()));
@@ -124,7 +124,7 @@ function report(samples) {
   );
 }
 
-/** On a busy machine, a request that is slow for other reasons may reach the expiry. Then the ratios say little about refreshes. */
+/** On a busy machine, other delays may push a request past the expiry. The ratios then say little about refreshes. */
 function warnIfBusy() {
   const [load = 0] = loadavg();
   if (load <= availableParallelism()) return;

@@ -14,16 +14,16 @@ import { formatNumber, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures how idle sessions in Redis and idle connections change the cost of a request. Processes of the same kind differ by
- * chance, and the machine's speed changes from minute to minute. So the benchmark measures each process before and after it adds
- * idle sessions or connections, and divides the ratio by that of a process without any. A second such process shows the remaining
- * noise.
+ * Measures how idle sessions in Redis and idle connections change the cost of a request. Identical processes differ by
+ * chance, and the speed of the machine changes from minute to minute. The benchmark therefore measures each process before and
+ * after it adds idle sessions or connections, and divides the ratio by that of a process without any. A second process without any
+ * shows the remaining noise.
  */
 
 const IDLE_CONNECTIONS = 5_000;
 const IDLE_SESSIONS = 200_000;
 const ACTIVE_SESSIONS = 8;
-/** Redis commands in flight at once, few enough for the command timeout. */
+/** Maximum number of Redis commands in flight, low enough to avoid the command timeout. */
 const CONCURRENCY = 200;
 const ROUNDS = 5;
 const SECONDS = 1.5;
@@ -48,7 +48,7 @@ const KINDS = [
   },
 ];
 const probe = await startMemoryProbe();
-/** By kind and round: the cost after ÷ the cost before, divided by that of the first kind. */
+/** For each kind and round: the cost after ÷ the cost before, divided by the same ratio for the first kind. */
 const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
 await runRounds({ rounds: ROUNDS, runRound, report, probe, started: [upstream, emptyStore, fullStore] });
 
@@ -80,7 +80,7 @@ async function runRound(round) {
 }
 
 /**
- * Resolves to the CPU time of a request to each system, in ms.
+ * Resolves to the CPU time per request for each system, in ms.
  * @param {readonly System[]} systems
  * @param {readonly Awaited<ReturnType<typeof openIdleConnections>>[]} idle
  * @param {number} round
@@ -121,7 +121,7 @@ async function startSystem({ testApp, connections }) {
 }
 
 /**
- * Writes sessions as sign-in does. Resolves to their `Cookie` headers.
+ * Creates sessions in the same way as sign-in. Resolves to their `Cookie` headers.
  * @param {ReturnType<typeof createCloakroom>} testApp
  * @param {number} sessions
  */

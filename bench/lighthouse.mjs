@@ -5,16 +5,16 @@ import { freePort } from './support/free-port.mjs';
 import { printTable } from './support/table.mjs';
 
 /**
- * Audits the demo's pages with Lighthouse, as a phone and as a desktop. Prints the scores of the four categories and each audit
+ * Audits the demo pages with Lighthouse, as a phone and as a desktop. Prints the scores in the four categories and each audit
  * below the maximum score. A missed goal does not change the exit code.
  */
 
-/** Runs for each page. The run with the median performance score counts. */
+/** Number of runs for each page. The result is the run with the median performance score. */
 const RUNS = 3;
 const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 };
 const INSIDE = '/workspaces/workspace5733149';
 
-/** SEO has no goal for pages that need a sign-in, because they exclude search engines. */
+/** SEO has no goal for pages behind sign-in, because they exclude search engines. */
 const PAGES = [
   { name: 'landing', path: '/', signedIn: false },
   { name: 'workspaces', path: '/workspaces', signedIn: true },

@@ -3,7 +3,7 @@ import { costOf, createSessions, toCommandRows, waitForAofRewrite } from './supp
 import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
-/** Measures the Redis commands and append-only file bytes of a refresh, by one process and by two at once. */
+/** Measures the Redis commands and append-only file bytes per refresh, with one process and with two at the same time. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 
@@ -16,7 +16,7 @@ const EXPIRING_SECONDS = 30;
 await measureRefreshes(1);
 await measureRefreshes(2);
 
-/** @param {number} processes the number of processes that receive a request with the same session at once */
+/** @param {number} processes the number of processes that receive a request with the same session at the same time */
 async function measureRefreshes(processes) {
   const testApp = await startTestApp({ processes, tokenLatencyMs: TOKEN_LATENCY_MS });
   try {
@@ -29,7 +29,7 @@ async function measureRefreshes(processes) {
     if (testApp.service.refreshes !== 2 * REFRESHES)
       throw new Error(`Expected ${2 * REFRESHES} refreshes, got ${testApp.service.refreshes}.`);
 
-    const suffix = processes === 1 ? '' : ` in ${processes} processes at once`;
+    const suffix = processes === 1 ? '' : ` in ${processes} processes at the same time`;
     printTable(
       `Redis commands per refresh${suffix}, token endpoint latency ${TOKEN_LATENCY_MS} ms`,
       toCommandRows(cost.commands, REFRESHES, without.commands),
@@ -42,7 +42,7 @@ async function measureRefreshes(processes) {
 }
 
 /**
- * Sends one request of each session to all processes at once, with a pause in which the refresh can start.
+ * For each session in turn, sends one request to every process at the same time, then pauses so that the refresh can start.
  * @param {TestApp} testApp
  * @param {readonly string[]} cookies
  */
@@ -51,5 +51,5 @@ async function sendInTurn(testApp, cookies) {
     await Promise.all(testApp.processes.map(async (_, at) => testApp.send(at, cookie)));
     await delay(REFRESH_EVERY_MS);
   }
-  await delay(TOKEN_LATENCY_MS * 2); // the last refreshes end after their requests
+  await delay(TOKEN_LATENCY_MS * 2); // the last refreshes finish after their requests
 }

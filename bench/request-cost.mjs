@@ -4,8 +4,8 @@ import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures the cost of a request: Redis commands, CPU time as ratios, and bytes in an append-only file. Measures the CPU time of a
- * refresh in requests.
+ * Measures the cost of a request: Redis commands, CPU time as ratios, and bytes in an append-only file. Also measures the CPU time
+ * of a refresh, as a multiple of a request.
  */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
@@ -57,7 +57,7 @@ async function measure() {
 }
 
 /**
- * Measures ten requests with each of many sessions that the process has not cached. The process refreshes each expiring token once.
+ * Measures ten requests with each of many sessions that are not in the cache. The process refreshes each expiring token once.
  * @param {TestApp} testApp
  * @param {number} [leftSeconds]
  */
@@ -72,7 +72,7 @@ async function costOfFirstRequests(testApp, leftSeconds) {
 }
 
 /**
- * Returns the CPU time of a refresh, without that of the requests beside it, divided by the CPU time of a request.
+ * Returns the CPU time of a refresh, excluding the requests in the same run, divided by the CPU time of a request.
  * @param {Cost} refreshing
  * @param {Cost} fresh
  * @param {Cost} requests

@@ -8,7 +8,7 @@ import { silentLog, startStore } from './support/store.mjs';
 import { printTable } from './support/table.mjs';
 import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
-/** Measures the memory that a session takes in Redis and in a process that caches it, with the code of the compiled app. */
+/** Measures the memory that a session takes up in Redis and in a process that caches it, using the compiled app. */
 
 const { createSessionReads } = /** @type {typeof import('../src/redis/session-reads.ts')} */ (
   await fromDist('redis/session-reads.js')
@@ -27,7 +27,7 @@ const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign
 );
 
 const SESSIONS = 100_000;
-/** Redis commands in flight at once, few enough for the command timeout. */
+/** Maximum number of Redis commands in flight, low enough to avoid the command timeout. */
 const CONCURRENCY = 200;
 /** src/session/store.ts caches at most this many sessions. */
 const CACHED = 10_000;
@@ -72,7 +72,7 @@ try {
       await row('sign-in transaction', '10 min', startSignIn),
     ],
   );
-  printTable(`Bytes in a process for each of ${formatInteger(CACHED)} cached sessions`, [
+  printTable(`Bytes in a process per cached session, with ${formatInteger(CACHED)} cached`, [
     ['session', 'heap'],
     [OPAQUE.name, formatInteger(await cachedBytes(OPAQUE))],
     [JWT_LIKE.name, formatInteger(await cachedBytes(JWT_LIKE))],
@@ -90,7 +90,7 @@ function formatInteger(value) {
 /**
  * @param {string} name
  * @param {string} timeToLive
- * @param {(id: string) => Promise<unknown>} write writes the keys of one session
+ * @param {(id: string) => Promise<unknown>} write writes the keys for one session
  */
 async function row(name, timeToLive, write) {
   await store.redis.flushall('ASYNC');
@@ -140,7 +140,7 @@ async function cachedBytes(lengths) {
   const toRead = ids.values();
   await forMany(CACHED, async () => reader.read(toRead.next().value ?? ''));
   const bytes = (heapUsed() - before) / CACHED;
-  await reader.read(ids[0] ?? ''); // keeps the reader reachable until after the measurement
+  await reader.read(ids[0] ?? ''); // keep the reader reachable until after the measurement
   return bytes;
 }
 

@@ -3,7 +3,7 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { ensureFromApt, ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, root, run } from './launch.mjs';
 
-/** Programs by name, with the Debian package of each. */
+/** The required programs, each with its Debian package. */
 const PROGRAMS = {
   'redis-server': 'redis-server',
   chromium: 'chromium',
@@ -16,7 +16,7 @@ const PROGRAMS = {
   wapiti: 'wapiti',
 };
 
-/** In a network namespace with only loopback, no scanner can reach another host, and the usual ports are free. */
+/** In a network namespace with only the loopback interface, scanners can't reach other hosts, and the usual ports are free. */
 const OWN_NETWORK = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const WITH_LOOPBACK = 'ip link set lo up && exec "$@"';
 

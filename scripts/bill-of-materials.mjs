@@ -4,10 +4,10 @@ import { dependenciesOf, nameOf, productionPaths } from './lock-file.mjs';
 /** @typedef {import('./lock-file.mjs').Entry} Entry */
 
 /**
- * Returns the software bill of materials of production as CycloneDX 1.6: the packages of a lock file that are not for development
- * only, with licence, hash and dependencies. It contains no time and no machine name, so the same lock file always gives the same
- * bill (docs/decisions/0016).
- * @param {Readonly<Record<string, Entry>>} packages of a lock file
+ * Returns the software bill of materials for production in CycloneDX 1.6. It lists the production packages in a lock file, with
+ * licence, hash and dependencies. It contains no time or machine name, so a lock file always produces the same bill
+ * (docs/decisions/0016).
+ * @param {Readonly<Record<string, Entry>>} packages from a lock file
  */
 export function toBillOfMaterials(packages) {
   const project = packages[''] ?? {};

@@ -18,11 +18,11 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
  * @property {number} numRuntimeErrorTestSuites
  */
 
-/** Counts as one failure if the tests did not run. */
+/** If the tests did not run, this is counted as one failure. */
 const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
- * Tests that do not depend on the version of Node: pages in Chromium, rules of other programs, page scripts
+ * Tests that do not depend on the Node version: pages in Chromium, configurations of other programs, and page scripts
  * (docs/decisions/0019).
  */
 const NODE_INDEPENDENT = [
@@ -34,7 +34,7 @@ const NODE_INDEPENDENT = [
 /** Fewer workers than in `npm test`. A check may take longer, and its tests then run under less load. */
 const WORKERS = '--maxWorkers=3';
 
-/** The seed of generated inputs, new in each check (test/support/properties.ts). */
+/** The seed for generated inputs. Each check has a new one (test/support/properties.ts). */
 process.env['PROPERTY_SEED'] ??= String(randomInt(2 ** 31));
 
 await launch(async () => {
@@ -97,10 +97,10 @@ function toFailure(error) {
 }
 
 /**
- * Runs the tests and counts them. The log audit counts as one test. A suite that could not start counts as a failed test, as does a
- * skipped test in CI.
- * @param {{ programs?: string, repeatCommand?: string }} options of runJest
- * @param {readonly string[]} args of Jest
+ * Runs the tests and counts them. The log audit is counted as one test. A suite that could not start is counted as a failed test,
+ * and so is a skipped test in CI.
+ * @param {{ programs?: string, repeatCommand?: string }} options for runJest
+ * @param {readonly string[]} args for Jest
  */
 async function countTests(options, args) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));

@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core';
 import { chromiumPath } from './ensure-chromium.mjs';
 
 /**
- * Starts the Chromium of chromiumPath(), headless. It sends no requests of its own.
+ * Starts the Chromium from chromiumPath() in headless mode, without its background requests.
  * @param {import('playwright-core').LaunchOptions} [options]
  */
 export async function startChromium(options = {}) {

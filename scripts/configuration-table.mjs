@@ -5,7 +5,7 @@ import { ensureBuild } from './ensure-build.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { launch, root } from './launch.mjs';
 
-// Writes the table of variables in docs/configuration.md from the schema. The column "Meaning" is written by hand and kept.
+// Generates the table of variables in docs/configuration.md from the schema. Keeps the hand-written "Meaning" column.
 
 /** @typedef {import('./configuration/table.mjs').Schema} Schema */
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DOCUMENT, withTable } from '../test/local-service/conformance/table.mjs';
 
-// Writes the table of the interface's requirements and their tests into docs/local-service.md.
+// Generates the table in docs/local-service.md that lists the requirements of the interface and their tests.
 
 writeFileSync(DOCUMENT, withTable(readFileSync(DOCUMENT, 'utf8')));

@@ -25,7 +25,7 @@ export async function ensureApp() {
 
 /**
  * Runs a compiled file in this process, so that signals reach it.
- * @param {string} file below dist
+ * @param {string} file relative to dist
  */
 export async function runApp(file) {
   await import(new URL(`../dist/${file}`, import.meta.url).href);

@@ -34,7 +34,7 @@ function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Returns the last change of src or a tsconfig, in ms since the epoch. Deleting a file changes its folder. */
+/** Returns the time of the last change to src or a tsconfig, in ms since the epoch. Deleting a file changes its folder. */
 function newestSource() {
   const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
     join(SOURCE, path),

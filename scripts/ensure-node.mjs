@@ -7,8 +7,8 @@ import { LaunchError, root } from './launch.mjs';
 const NODES = join(root, 'test', 'nodes');
 
 /**
- * Installs this major version of Node. Resolves to the folder of its program `node`. Throws a LaunchError if npm has none for this
- * machine.
+ * Installs this major version of Node. Resolves to the folder that contains its `node` program. Throws a LaunchError if npm has
+ * no build for this machine.
  * @param {string} [major] e.g. `24`
  */
 export async function ensureNode(major = '') {

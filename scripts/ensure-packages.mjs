@@ -45,7 +45,7 @@ export function packagesAreCurrent({ production = false, folder = root } = {}) {
 }
 
 /**
- * @param {string} path of a lock file
+ * @param {string} path the path of a lock file
  * @returns {Record<string, Entry>}
  */
 function readEntries(path) {

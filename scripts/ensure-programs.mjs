@@ -4,8 +4,8 @@ import { LaunchError, run, toStderr } from './launch.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
 /**
- * Installs a package without starting its service. Debian runs policy-rc.d before it starts a service, and runlevel 1 has no
- * services. The shell removes its policy-rc.d even if the launcher is killed, and does not touch an existing one.
+ * Installs a package without starting its service. Debian asks policy-rc.d before it starts a service, and runlevel 1 has no
+ * services. The shell removes its policy-rc.d even if the launcher is killed, and never touches an existing policy-rc.d.
  */
 const INSTALL = `
   policy=/usr/sbin/policy-rc.d
@@ -17,7 +17,7 @@ const INSTALL = `
   apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"
 `;
 
-/** Ensures that redis-server is installed. With `REDIS_URL`, no private Redis starts, so nothing is needed. */
+/** Ensures that redis-server is installed, unless `REDIS_URL` is set. If it is set, no private Redis is needed. */
 export async function ensureRedis() {
   if (!process.env['REDIS_URL'] && !process.env['REDIS_URL_FILE']) {
     await ensureProgram('redis-server', 'redis-server');
@@ -34,7 +34,7 @@ export async function ensureProgram(name, aptPackage) {
 }
 
 /**
- * Ensures that a program or package is installed. As root on a Debian-based system, it installs it with apt. Otherwise it throws a
+ * Ensures that a program or package is installed. As root on a Debian-based system, installs it with apt. Otherwise, throws a
  * LaunchError with the command to run.
  * @param {string} name
  * @param {string} aptPackage

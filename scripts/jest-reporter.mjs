@@ -11,10 +11,10 @@ import { root } from './launch.mjs';
  */
 
 const SLOWEST = 20;
-/** In the name of a skipped test or of its describe block. */
+/** The reason in the name of a skipped test or its describe block. */
 const HAS_REASON = /\(skipped: .+\)/;
 
-/** Prints at the end of a run the slowest files, the skipped tests, and the command that repeats the failed files. */
+/** At the end of a run, prints the slowest files, the skipped tests, and the command that reruns the failed files. */
 export default class ClosingReporter {
   /** @param {{ seed: number, testNamePattern?: string }} globalConfig */
   constructor({ seed, testNamePattern }) {
@@ -44,10 +44,10 @@ export default class ClosingReporter {
           ({ fullName }) => `${path}: ${fullName}${HAS_REASON.test(fullName) ? '' : ' (no reason given)'}`,
         ),
     );
-    // Jest counts tests that a name pattern excludes as skipped.
+    // Jest counts tests excluded by a name pattern as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
-    // test-containers.mjs has no command, because its options go to `docker build`.
+    // test-containers.mjs has no such command, because its options go to `docker build`.
     if (failed.length > 0 && process.env['REPEAT_COMMAND'] !== '') {
       const { PROPERTY_SEED, REPEAT_COMMAND = 'npm test --' } = process.env; // scripts/check.mjs, scripts/jest.mjs
       const inputs = PROPERTY_SEED === undefined ? '' : `PROPERTY_SEED=${PROPERTY_SEED} `;

@@ -5,7 +5,7 @@ import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
  * Sorts test files: long tests first, then tests with a browser, then tests with processes. Within a kind, the largest file comes
- * first. So all workers finish at about the same time, even on a fresh clone, where Jest's sequencer knows no durations.
+ * first. This lets all workers finish at about the same time, even on a fresh clone, where Jest has no recorded durations.
  */
 export default class SlowKindsFirst {
   /** @param {{ path: string }[]} tests */

@@ -6,12 +6,12 @@ import { auditLogs, countAudit, printAudit, requireLogs } from './log-audit.mjs'
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
- * The seed of the order of tests in a file, and of generated inputs unless PROPERTY_SEED is set. It is fixed, so that the result
+ * The seed for the order of tests in a file, and for generated inputs unless PROPERTY_SEED is set. It is fixed, so that the result
  * depends only on the change under test (docs/decisions/0019). `--seed` overrides it.
  */
 const SEED = '--seed=1';
 
-// Jest needs the first option to load ES modules. The second hides a warning of each worker.
+// Jest needs the first option to load ES modules. The second hides a warning from each worker.
 const NODE_OPTIONS = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
@@ -22,14 +22,14 @@ const NODE_OPTIONS = [
 const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
- * Runs Jest and then audits all logs of the run, which counts as one test. Resolves to the count of that test and an exit code:
- * Jest's, or 1 if only the audit failed or a signal ended a worker of Jest.
+ * Runs Jest, then audits all logs from the run. The audit is counted as one test. Resolves to that count and an exit code: Jest's,
+ * or 1 if only the audit failed or a signal ended a Jest worker.
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run Jest on. It comes first on the PATH, also for npm in tests.
- * @param {string} [options.repeatCommand] The start of a command that repeats test files; Jest's reporter appends their paths. The
- *   empty text prints no command.
- * @param {boolean} [options.areAll] Whether these are all tests, which must have logged something.
+ * @param {string} [options.repeatCommand] The start of a command that reruns test files; the reporter appends their paths. If it is
+ *   empty, the reporter prints no command.
+ * @param {boolean} [options.areAll] Whether the run includes all tests. They must have logged something.
  */
 export async function runJest(args, { programs, repeatCommand = 'npm test --', areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
@@ -52,7 +52,7 @@ export async function runJest(args, { programs, repeatCommand = 'npm test --', a
 }
 
 /**
- * Reports the workers of Jest that a signal ended. Returns 1 if there are any, otherwise 0.
+ * Reports the Jest workers that were ended by a signal. Returns 1 if there are any, otherwise 0.
  * @param {string} folder
  */
 function reportKilledWorkers(folder) {
@@ -60,7 +60,7 @@ function reportKilledWorkers(folder) {
   if (files.length === 0) return 0;
   const reasons = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
   console.error(
-    `A signal ended ${files.length} of Jest's workers. Jest sends SIGTERM and then SIGKILL if a test file left handles open.\n${reasons}`,
+    `Jest workers ended by a signal: ${files.length}. Jest sends SIGTERM and then SIGKILL if a test file left handles open.\n${reasons}`,
   );
   return 1;
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the project, with a slash at its end. */
+/** The project folder, with a trailing slash. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** A launcher can't continue. The message is one line that tells the user what to do. */
@@ -37,8 +37,8 @@ export async function launch(task) {
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Runs a program, by default in the project's folder. Resolves to its exit code. It forwards signals to the program. Once the
- * program has exited after a signal, it rejects with Interrupted, so that no later step starts.
+ * Runs a program, by default in the project folder, and forwards signals to it. Resolves to its exit code. If the program exits
+ * after a forwarded signal, rejects with Interrupted, so that no later step starts.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {Pick<import('node:child_process').SpawnOptions, 'cwd' | 'stdio' | 'env' | 'timeout' | 'killSignal'>} [options]
@@ -69,7 +69,7 @@ export async function run(command, args, options = {}) {
 }
 
 /**
- * Returns the exit code that shells give a program that a signal ended.
+ * Returns the exit code that shells report for a program ended by a signal.
  * @param {NodeJS.Signals} signal
  */
 function signalled(signal) {
@@ -78,7 +78,7 @@ function signalled(signal) {
 
 /**
  * Runs the program of a package with the same Node.
- * @param {string} bin path below node_modules
+ * @param {string} bin path relative to node_modules
  * @param {readonly string[]} args
  * @param {readonly string[]} [nodeOptions]
  */

@@ -14,8 +14,8 @@ import { root } from './launch.mjs';
  */
 
 /**
- * Returns the packages of a lock file by path (`node_modules/…`). The path of the project itself is ''.
- * @param {string} [file] in the project's folder
+ * Returns the packages in a lock file, keyed by path (`node_modules/…`). The path of the project itself is ''.
+ * @param {string} [file] path relative to the project folder
  * @returns {Record<string, Entry>}
  */
 export function readLock(file = 'package-lock.json') {
@@ -26,7 +26,7 @@ export function readLock(file = 'package-lock.json') {
 }
 
 /**
- * Resolves package `name` from the package at `path` as Node does: in the package's folder, or in the nearest folder above it.
+ * Resolves package `name` from the package at `path`, as Node would: in the package's folder, or in the nearest folder above.
  * Returns undefined if the package is not installed.
  * @param {Readonly<Record<string, Entry>>} packages
  * @param {string} path

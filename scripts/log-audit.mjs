@@ -4,17 +4,17 @@ import { createSecretFinder } from './log-audit/secret-finder.mjs';
 import { unknownMembers } from './log-audit/members.mjs';
 
 /**
- * @typedef {object} Audit The audit of a test run's logs.
+ * @typedef {object} Audit The audit of the logs from a test run.
  * @property {number} lines the number of log lines
  * @property {number} secrets the number of secrets that the tests recorded
- * @property {string[]} findings texts that do not contain the secrets
+ * @property {string[]} findings descriptions, which never contain the secrets
  */
 
 const MAX_PRINTED = 20;
 
 /**
- * Searches the logs of a test run for all secrets of its browsers and services, and for unknown fields in JSON lines.
- * test/support/log-audit.ts wrote logs and secrets into `folder`, with a file of each for every test file.
+ * Searches the logs from a test run for all secrets of its browsers and services, and for unknown fields in JSON lines.
+ * test/support/log-audit.ts wrote the logs and secrets into `folder`, in two files for each test file.
  * @param {string} folder
  * @returns {Audit}
  */
@@ -31,7 +31,7 @@ export function auditLogs(folder) {
     for (const line of linesOf(folder, name)) {
       lines += 1;
       const where = `${testOf(name)}: ${titleOf(line)}`;
-      for (const kind of finder.find(line)) findings.add(`${where} holds a secret (${kind})`);
+      for (const kind of finder.find(line)) findings.add(`${where} contains a secret (${kind})`);
       for (const member of unknownMembers(line)) findings.add(`${where} has an unknown field: ${member}`);
     }
   }
@@ -39,14 +39,14 @@ export function auditLogs(folder) {
 }
 
 /**
- * Adds a finding if a run of all tests left no log line or recorded no secret.
+ * Adds a finding if a run of all tests wrote no log lines or recorded no secrets.
  * @param {Audit} audit
  * @returns {Audit}
  */
 export function requireLogs({ lines, secrets, findings }) {
   const missing = [
-    ...(lines === 0 ? ['the tests left no log line'] : []),
-    ...(secrets === 0 ? ['the tests recorded no secret'] : []),
+    ...(lines === 0 ? ['the tests wrote no log lines'] : []),
+    ...(secrets === 0 ? ['the tests recorded no secrets'] : []),
   ];
   return { lines, secrets, findings: [...missing, ...findings] };
 }
@@ -57,12 +57,12 @@ export function requireLogs({ lines, secrets, findings }) {
  */
 export function printAudit({ lines, secrets, findings }) {
   if (lines === 0 && findings.length === 0) return;
-  console.log(`Logs: ${lines} lines, ${secrets} secrets to look for, ${findings.length} findings.`);
+  console.log(`Logs: ${lines} lines, ${secrets} secrets searched for, ${findings.length} findings.`);
   for (const finding of findings.slice(0, MAX_PRINTED)) console.error(`  ${finding}`);
 }
 
 /**
- * Counts the audit as a test. Without log lines or secrets it does not count.
+ * Counts the audit as a test. Without log lines or secrets, it is not counted.
  * @param {Audit} audit
  */
 export function countAudit({ lines, secrets, findings }) {

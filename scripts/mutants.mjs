@@ -6,7 +6,7 @@ import { root } from './launch.mjs';
  * @typedef {object} Mutant A small change to the source that must make a test fail.
  * @property {string} name The behaviour that it breaks.
  * @property {string} file
- * @property {string} search Text of the file.
+ * @property {string} search Text in the file.
  * @property {number} [times] How often the text occurs, by default once.
  * @property {string} replace
  * @property {readonly string[]} tests Test files, at least one of which must fail.

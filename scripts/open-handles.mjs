@@ -2,16 +2,16 @@ import { appendFileSync } from 'node:fs';
 import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 
-/** Prefix of files in LOG_AUDIT_FOLDER that report workers of Jest that a signal ended. */
+/** Prefix of the files in LOG_AUDIT_FOLDER that report Jest workers ended by a signal. */
 export const KILLED_WORKER_FILE = 'jest-killed-worker-';
 
 const WORKER = '/jest-worker/build/processChild.js';
 
-// Preloaded into each process of Jest. Jest kills a worker that does not exit on request because a test file left handles open.
+// Preloaded into each Jest process. Jest kills a worker that does not exit on request because a test file left handles open.
 const folder = process.env['LOG_AUDIT_FOLDER'];
 if (folder !== undefined) {
   const fileOf = (/** @type {number | undefined} */ pid) => join(folder, `${KILLED_WORKER_FILE}${pid}`);
-  // A worker lists its open handles on SIGTERM. One that hangs during its exit can't.
+  // On SIGTERM, a worker lists its open handles. A worker that hangs while it exits can't.
   if (process.argv[1]?.endsWith(WORKER) === true) {
     process.once('SIGTERM', () => {
       appendFileSync(fileOf(process.pid), `Open: ${process.getActiveResourcesInfo().join(', ')}\n`);

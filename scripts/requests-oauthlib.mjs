@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { ensureFromApt } from './ensure-programs.mjs';
 import { LaunchError } from './launch.mjs';
 
-/** Debian's Python, which has Debian's packages. The PATH may find another Python first. */
+/** Debian's Python, which finds Debian's packages. Another Python may come first on the PATH. */
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
 /** Whether the Python library requests-oauthlib is installed. */
@@ -11,8 +11,8 @@ export function hasRequestsOauthlib() {
 }
 
 /**
- * Installs requests-oauthlib if it is missing. If that fails, it prints the reason, and the tests of the library are skipped. In CI
- * it throws the LaunchError instead, because skipped tests would go unnoticed there.
+ * Installs requests-oauthlib if it is missing. If that fails, prints the reason, and the tests with the library are skipped. In CI,
+ * throws the LaunchError instead, because skipped tests would go unnoticed there.
  */
 export async function ensureRequestsOauthlib() {
   try {

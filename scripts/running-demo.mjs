@@ -44,7 +44,7 @@ export async function startDemo() {
 }
 
 /**
- * Signs in from the landing page, and presses a button on the consent page.
+ * Signs in from the landing page and presses a button on the consent page.
  * @param {import('playwright-core').Page} page
  * @param {string} address
  * @param {'Allow' | 'Deny'} [consent]

@@ -5,8 +5,8 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
-// Takes screenshots of the demo's pages in all states, for desktop and phone, light and dark. They go into screenshots/, with an
-// index.html. Those for the documentation are copied into docs/images/. Arguments select states by a part of their name.
+// Takes screenshots of the demo pages in all states, for desktop and phone, light and dark. They go into screenshots/, with an
+// index.html. Screenshots for the documentation are copied into docs/images/. Arguments select states by part of their name.
 
 const FOLDER = `${root}screenshots`;
 const DOCS = `${root}docs/images`;
@@ -43,7 +43,7 @@ await launch(async () => {
   const words = process.argv.slice(2);
   const wanted = STATES.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   if (wanted.length === 0)
-    throw new LaunchError('No state has such a name. scripts/screenshots/states.mjs lists them.');
+    throw new LaunchError('No state matches. scripts/screenshots/states.mjs lists all states.');
 
   await mkdir(FOLDER, { recursive: true });
   const photographer = await openPhotographer(FOLDER);
@@ -52,11 +52,11 @@ await launch(async () => {
     for (const state of wanted) {
       const pictures = await photographer.take(state);
       taken.push({ name: state.name, pictures });
-      console.log(`${state.name}: ${pictures.length} pictures`);
+      console.log(`${state.name}: ${pictures.length} screenshots`);
       if (state.docs !== undefined) await copyFile(`${FOLDER}/${pictures[0]}`, `${DOCS}/${state.docs}.png`);
     }
     if (words.length === 0) await writeFile(`${FOLDER}/index.html`, toIndex(taken));
-    console.log(`The pictures are in ${FOLDER}. Copies for the documentation are in ${DOCS}.`);
+    console.log(`The screenshots are in ${FOLDER}. Copies for the documentation are in ${DOCS}.`);
   } finally {
     await photographer.end();
   }

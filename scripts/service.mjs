@@ -5,7 +5,7 @@ import { launch } from './launch.mjs';
 
 await launch(async () => {
   await ensureApp();
-  // A REDIS_URL in .env means that no Redis has to be installed.
+  // If .env sets REDIS_URL, no private Redis is needed.
   if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
   await ensureRedis();
 });

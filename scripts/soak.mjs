@@ -2,7 +2,7 @@ import { ensureApp } from './ensure-app.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, run } from './launch.mjs';
 
-/** Runs the soak test for some minutes: `npm run soak -- 20`, or with a seed, `npm run soak -- 20 7`. */
+/** Runs the soak test for a number of minutes: `npm run soak -- 20`, or with a seed, `npm run soak -- 20 7`. */
 await launch(async () => {
   const numbers = process.argv.slice(2);
   if (numbers.length > 2 || numbers.some((text) => !(Number(text) > 0))) {

@@ -1,7 +1,7 @@
 import { ensureApp, runApp } from './ensure-app.mjs';
 import { launch } from './launch.mjs';
 
-// Packages read it while they load.
+// Set it now, because packages read it while they load.
 if (!process.env['NODE_ENV']) process.env['NODE_ENV'] = 'production';
 
 await launch(ensureApp);

@@ -9,8 +9,8 @@ import { LaunchError, launch, run } from './launch.mjs';
 const RUN = `cloakroom-test-${randomBytes(4).toString('hex')}`;
 const IMAGE = `${RUN}:image`;
 
-// Builds the image and runs test/containers on it, with the engine of the `docker` command. Arguments that start with a dash go to
-// `docker build`, such as --network=host if a build can't download packages otherwise. Other arguments select tests.
+// Builds the image and runs test/containers on it, with the engine that the `docker` command uses. Arguments that start with a dash
+// go to `docker build`, for example --network=host if the build can't download packages. Other arguments select tests.
 await launch(async () => {
   requireDocker();
   await ensurePackages();
@@ -52,7 +52,7 @@ async function buildImage(options) {
   if (code !== 0) throw new LaunchError('The image could not be built. See the errors above.');
 }
 
-/** Removes the Docker objects that killed tests have left. */
+/** Removes Docker objects left behind by killed tests. */
 function removeLeftovers() {
   remove(['ps', '--all'], ['rm', '--force', '--volumes']);
   remove(['network', 'ls'], ['network', 'rm']);

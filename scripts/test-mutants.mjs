@@ -22,26 +22,26 @@ import { prepareTests } from './test-selection.mjs';
  * @typedef {{ result: Result, killer: string }} Verdict `killer` is the first test that failed.
  */
 
-/** A mutant whose tests take longer hangs, which counts as killed. */
+/** If the tests take longer than this, the mutant hangs, which is as good as killed. */
 const HANG_MS = 90_000;
 /** The timeout of one test. It is shorter than in `npm test`, where the machine may be busy. */
 const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
-/** The exit code of a program that SIGKILL ended. */
+/** The exit code of a program ended by SIGKILL. */
 const SIGKILLED = 137;
 /** The copy has a link to node_modules, and builds its own dist. */
 const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
  * Applies the mutants of test/mutants.json to a copy of the project, one at a time, and runs their tests. Prints a Markdown table
- * (CONTRIBUTING.md). Arguments select mutants by a part of their file or name: `npm run test:mutants -- session "one refresh"`.
+ * (CONTRIBUTING.md). Arguments select mutants by part of their file or name: `npm run test:mutants -- session "one refresh"`.
  */
 await launch(async () => {
   const words = process.argv.slice(2);
   const mutants = readMutants().filter(
     ({ file, name }) => words.length === 0 || words.some((word) => `${file} ${name}`.includes(word)),
   );
-  if (mutants.length === 0) throw new LaunchError('No mutant has such a file or name.');
+  if (mutants.length === 0) throw new LaunchError('No mutant matches.');
   const sources = mutants.map(mutate);
   await ensurePackages();
   await prepareTests(mutants.flatMap(({ tests }) => tests));
@@ -94,7 +94,7 @@ function copyProject(folder) {
 }
 
 /**
- * Returns the test files that fail without a mutant. They can't detect one.
+ * Returns the test files that fail without a mutant. They can't detect mutants.
  * @param {string} folder
  * @param {readonly string[]} tests
  */
@@ -161,7 +161,7 @@ async function runTests(folder, tests, timeoutMs) {
 }
 
 /**
- * Returns the last line of the program's output.
+ * Returns the last line of the program output.
  * @param {string} folder
  */
 function lastLine(folder) {
@@ -169,7 +169,7 @@ function lastLine(folder) {
 }
 
 /**
- * Runs Node in the copy. Its output goes to a file there.
+ * Runs Node in the copy. The output goes to a file there.
  * @param {string} folder
  * @param {readonly string[]} args
  * @param {number} timeout in ms

@@ -4,7 +4,7 @@ import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
 import { allTests, prepareTests, selectTests } from './test-selection.mjs';
 
-/** Runs the tests, or the given ones, on another major version of Node: `npm run test:node -- 22 test/app/gateway`. */
+/** Runs all tests, or the given tests, on another major version of Node: `npm run test:node -- 22 test/app/gateway`. */
 await launch(async () => {
   const [major, ...args] = process.argv.slice(2);
   const programs = await ensureNode(major);

@@ -8,20 +8,20 @@ import { root } from './launch.mjs';
 import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
 
 /**
- * Tests that take minutes, or test every combination where a shorter test has one. `npm run check` runs them, `npm test` does not.
- * The comments name the shorter tests.
+ * Tests that take minutes, or that try every combination while a shorter test tries one. `npm run check` runs them, `npm test` does
+ * not. The comments name the shorter tests.
  * @type {readonly string[]}
  */
 export const LONG_TESTS = [
   // Hostile data and every state in each colour scheme and width. views.test.ts checks each page once.
   'test/browser/hostile-data.test.ts',
   'test/browser/states.test.ts',
-  // Long outages, and topologies of Redis. redis-outage.test.ts and sentinel.test.ts are in npm test.
+  // Long outages, and Redis topologies. redis-outage.test.ts and sentinel.test.ts are in npm test.
   'test/app/cli/doctor/redis-topology.test.ts',
   'test/processes/faults/cluster.test.ts',
   'test/processes/faults/redis-freezes.test.ts',
   'test/processes/faults/token-endpoint-outage.test.ts',
-  // Hundreds of users, and processes that are replaced or stopped under load. interleavings.test.ts is in npm test.
+  // Hundreds of users, and processes replaced or stopped under load. interleavings.test.ts is in npm test.
   'test/processes/faults/response-isolation.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
@@ -29,11 +29,11 @@ export const LONG_TESTS = [
   'test/local-service/api-altered-requests.test.ts',
   'test/local-service/authorization-endpoint-altered-requests.test.ts',
   'test/local-service/token-endpoint-interleavings.test.ts',
-  // Runs of the check itself, with other programs in place of its steps.
+  // Runs of `npm run check`, with stub programs instead of its steps.
   'test/project/check.test.ts',
   // Millions of hostile bytes. test/app/http/connection.test.ts is in npm test.
   'test/processes/http/connection-fuzz.test.ts',
-  // Alert rules over weeks of metrics, certificates that change, caches of other programs.
+  // Alert rules over weeks of metrics, replaced certificates, and shared caches.
   'test/project/deploy/alerts.test.ts',
   'test/project/deploy/tls-replaced.test.ts',
   'test/processes/gateway/headers-shared-caches.test.ts',
@@ -56,19 +56,19 @@ const NEEDS = [
   { sign: /\bdist\/|startProgram\b/, ensure: ensureBuild },
 ];
 
-/** A quick test starts no process but a private Redis, and needs no browser and no build. */
+/** Signs of a test that is not quick. A quick test needs no browser, no build, and no process except a private Redis. */
 const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
 
-/** Not in the quick tests, because the local service seldom changes. */
+/** Excluded from the quick tests, because the local service seldom changes. */
 const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 
 /** Jest options whose value may be a separate argument. */
 const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;
 
 /**
- * Returns the test files that match patterns in the arguments for Jest. Without a match, returns all except the long tests.
+ * Returns the test files that match a pattern in the Jest arguments. If none match, returns all except the long tests.
  * @param {readonly string[]} args
- * @returns {{ files: string[], isNamed: boolean }} paths relative to the project's folder
+ * @returns {{ files: string[], isNamed: boolean }} paths relative to the project folder
  */
 export function selectTests(args) {
   const patterns = args.filter((arg, at) => !arg.startsWith('-') && !TAKES_VALUE.test(args[at - 1] ?? ''));
@@ -89,7 +89,7 @@ function matches(path, pattern) {
   }
 }
 
-/** Returns all test files that need no Docker, as paths relative to the project's folder. */
+/** Returns all test files that do not need Docker, as paths relative to the project folder. */
 export function allTests() {
   if (!existsSync(join(root, 'test'))) return [];
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -97,7 +97,7 @@ export function allTests() {
     .map((path) => join('test', path));
 }
 
-/** Returns the quick tests of Cloakroom, for use while writing code. They start no process except a private Redis. */
+/** Returns the quick tests, for use while writing code. */
 export function quickTests() {
   return allTests().filter(
     (path) =>
@@ -108,19 +108,19 @@ export function quickTests() {
 }
 
 /**
- * Returns the Jest options that exclude these test files. They must come last, because Jest takes an argument after them as another
- * pattern.
+ * Returns the Jest options that exclude these test files. They must come last, because Jest treats the next argument as
+ * another pattern.
  * @param {readonly string[]} files
  */
 export function withoutTests(files) {
-  // These options replace the patterns of jest.config.mjs.
+  // These options replace the patterns in jest.config.mjs.
   const patterns = ['/node_modules/', '/test/containers/', ...files];
   return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
 /**
  * Installs or builds the missing programs that these test files need. Throws a LaunchError if that fails.
- * @param {readonly string[]} files paths relative to the project's folder
+ * @param {readonly string[]} files paths relative to the project folder
  */
 export async function prepareTests(files) {
   const sources = [...new Set(files.flatMap(sourcesOf))];
@@ -134,7 +134,7 @@ const modules = new Map();
 
 /**
  * Returns the sources of a test file and of all modules in test/ that it imports, directly or indirectly.
- * @param {string} file path relative to the project's folder
+ * @param {string} file path relative to the project folder
  */
 function sourcesOf(file) {
   /** @type {Map<string, string>} */

@@ -3,7 +3,7 @@ import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
 import { LONG_TESTS, prepareTests, selectTests, withoutTests } from './test-selection.mjs';
 
-/** Runs the given tests, or all except the long ones. Other arguments go to Jest. */
+/** Runs the given tests, or all except the long tests. Other arguments go to Jest. */
 await launch(async () => {
   await ensurePackages();
   const args = process.argv.slice(2);

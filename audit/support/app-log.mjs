@@ -2,7 +2,7 @@
 const EXPECTED_LEVELS = new Set(['trace', 'debug', 'info', 'warn']);
 
 /**
- * Returns the findings in Cloakroom's log: lines at level error or fatal, lines that are not JSON, or an empty log.
+ * Returns the findings in the Cloakroom log: lines at level error or fatal, lines that are not JSON, or an empty log.
  * @param {string} text the log; an unfinished last line is ignored
  * @returns {string[]}
  */

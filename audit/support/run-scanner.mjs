@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * The result of a scanner for a target. `result` is for the table if there are no findings.
+ * The result of a scanner for a target. The table shows `result` if there are no findings.
  * @typedef {{ scanner: string, target: string, result: string, findings: readonly string[] }} ScannerResult
  */
 
 /**
- * Runs a scanner and resolves to its output, whatever its exit code. Rejects after the time limit.
+ * Runs a scanner and resolves to its output, whatever its exit code. Rejects if it exceeds the time limit.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ seconds: number, env?: NodeJS.ProcessEnv }} options

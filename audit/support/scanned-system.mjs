@@ -26,7 +26,7 @@ const START_WITHIN_MS = 20_000;
  * @property {string} otherCookie the `Cookie` header of another session
  * @property {string} certificate the path of the self-signed certificate
  * @property {string} folder for reports
- * @property {() => Promise<string[]>} logErrors resolves to the findings in Cloakroom's log
+ * @property {() => Promise<string[]>} logErrors resolves to the findings in the Cloakroom log
  * @property {() => Promise<void>} stop
  */
 

@@ -1,9 +1,9 @@
 /**
- * Finds incomplete scans in wapiti's output: too few addresses, or modules that did not run. wapiti exits with code 0 even then.
+ * Detects an incomplete scan from wapiti output: too few addresses, or modules that did not run. wapiti exits with code 0 even then.
  * @param {string} text
- * @param {readonly string[]} modules that must have started
+ * @param {readonly string[]} modules the modules that must have started
  * @param {number} minAddresses the minimum number of addresses to find
- * @returns {{ timedOut: string[], findings: string[] }} `timedOut`: the steps that reached their time limit, which is no finding
+ * @returns {{ timedOut: string[], findings: string[] }} `timedOut`: steps that reached their time limit, which is not a finding
  */
 export function evaluateLog(text, modules, minAddresses) {
   const found = Number(/found (\d+) URLs and forms/.exec(text)?.[1] ?? 0);

@@ -20,7 +20,7 @@ app.use(
     baseURL: 'http://localhost:3000',
     clientID: settings['clientId'] ?? '',
     clientSecret: settings['clientSecret'] ?? '',
-    secret: 'a secret of this benchmark, long enough for express-openid-connect',
+    secret: 'a secret for this benchmark, long enough for express-openid-connect',
     authRequired: false,
     authorizationParams: { response_type: 'code', scope: 'openid' },
     session: { store: new RedisStore({ client, prefix: 'openid:' }) },

@@ -3,7 +3,7 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import { settings } from './peer.mjs';
 
 /**
- * Creates http-proxy-middleware for both peers on Express.
+ * Creates the http-proxy-middleware handler for both Express peers.
  * @param {(req: unknown) => string | undefined} accessTokenOf
  */
 export function createProxy(accessTokenOf) {

@@ -17,7 +17,7 @@ app.disable('x-powered-by');
 app.use(
   session({
     store: new RedisStore({ client, prefix: 'express:' }),
-    secret: 'a secret of this benchmark',
+    secret: 'a secret for this benchmark',
     resave: false,
     saveUninitialized: false,
     cookie: { httpOnly: true, sameSite: 'lax' },

@@ -16,7 +16,7 @@ const app = fastify();
 await app.register(fastifyCookie);
 await app.register(fastifySession, {
   store: new RedisStore({ client, prefix: 'fastify:' }),
-  secret: 'a secret of this benchmark, long enough for fastify',
+  secret: 'a secret for this benchmark, long enough for fastify',
   saveUninitialized: false,
   cookie: { httpOnly: true, sameSite: 'lax', secure: false },
 });

@@ -1,11 +1,11 @@
 import { median } from '../support/statistics.mjs';
 
 /**
- * The measurements of a system, one for each round.
+ * The measurements of a system, one per round.
  * @typedef {object} Measured
  * @property {import('./systems.mjs').Kind} kind
  * @property {number[]} cpuMs CPU time per request
- * @property {number[]} busy the fraction of its core that it used
+ * @property {number[]} busy the fraction of its core that the system used
  * @property {number[]} addedMs the median latency that it adds over (a) at light load
  */
 
@@ -15,7 +15,7 @@ import { median } from '../support/statistics.mjs';
  * @property {string} system
  * @property {string} reference the system to compare with
  * @property {number} max
- * @property {'cpuMs' | 'addedMs'} field of `Measured`; `cpuMs` is compared as a ratio
+ * @property {'cpuMs' | 'addedMs'} the field of `Measured` to compare; `cpuMs` is compared as a ratio
  */
 
 /** @type {readonly Goal[]} */
@@ -34,7 +34,7 @@ const GOALS = [
 ];
 
 /**
- * Checks the goals of all measured systems against the medians of the rounds.
+ * Checks the medians of the rounds against the goals of all measured systems.
  * @param {readonly Measured[]} measured
  */
 export function checkGoals(measured) {

@@ -1,6 +1,6 @@
 /**
- * Returns an efficient nginx configuration for one core: kept-alive connections to the upstream and the session service, only the
- * cookie to the session service, and no access log.
+ * Returns an efficient nginx configuration for one core. It keeps connections to the upstream and the session service alive, sends
+ * only the cookie to the session service, and writes no access log.
  * @param {{ folder: string, port: number, upstream: string, sessions: string }} settings
  */
 export function toNginxConf({ folder, port, upstream, sessions }) {

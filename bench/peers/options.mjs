@@ -31,7 +31,7 @@ export function readOptions() {
 function toRounds(text) {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1)
-    throw new Error(`--rounds must be a whole number of at least 1, not ${text}.`);
+    throw new Error(`--rounds must be a positive whole number, not ${text}.`);
   return count;
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-/** The settings of this peer: the upstream's origin, the Redis URL, a folder, and settings of its own. */
+/** The settings for this peer: the upstream origin, the Redis URL, a folder, and its own settings. */
 export const settings = /** @type {Record<string, string>} */ (
   JSON.parse(process.env['PEER_SETTINGS'] ?? '{}')
 );

@@ -22,7 +22,7 @@ export function toSpread(values) {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** Returns the hardware and software of the run. */
+/** Returns the hardware and software that the run used. */
 export function describeMachine() {
   return {
     cpu: cpus()[0]?.model.trim() ?? '',
@@ -43,7 +43,7 @@ export function versionsOf(packages) {
   return packages.map((name) => `${name} ${versionOf(name)}`).join(', ');
 }
 
-/** @param {string} name of a package, or `nginx` */
+/** @param {string} name the name of a package, or `nginx` */
 function versionOf(name) {
   if (name === 'nginx') return firstLine('sh', ['-c', 'nginx -v 2>&1']).replace(/^.*nginx\//, '');
   const path = new URL(`../node_modules/${name}/package.json`, import.meta.url);
@@ -96,8 +96,8 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     '',
     ...toLines(goalTable),
     '',
-    `CPU per request: CPU time (user and system) of all processes of a system, as a ratio to (a). Median of ${options.rounds} rounds,`,
-    `each with new processes and ${options.seconds} s of each system in short turns. Added latency: median over (a) at light load.`,
+    `CPU per request: CPU time (user and system) across all processes of a system, as a ratio to (a). Median of ${options.rounds} rounds,`,
+    `each with new processes and ${options.seconds} s per system in short turns. Added latency: median over (a) at light load.`,
     describeQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,

@@ -16,7 +16,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {string} upstream
  * @property {string} redisUrl
  * @property {import('../../src/redis/client.ts').RedisClient} redis
- * @property {string} folder for temporary files of the run
+ * @property {string} folder for temporary files
  * @property {readonly Grant[]} grants one for each session
  * @property {string | undefined} profiles the folder for CPU profiles, if any
  */
@@ -26,14 +26,14 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {number} port
  * @property {readonly string[]} cookies one `Cookie` header for each session
  * @property {readonly string[]} accessTokens the token of each session
- * @property {readonly number[]} [helpers] the ids of its processes on the other core
+ * @property {readonly number[]} [helpers] the ids of its processes that run on the other core
  * @property {() => Promise<void>} stop
  */
 /**
  * @typedef {object} Kind
  * @property {string} name for the command line
  * @property {string} title
- * @property {readonly string[]} packages packages or programs whose versions the report shows
+ * @property {readonly string[]} packages the packages or programs whose versions the report shows
  * @property {boolean} [withoutSessions]
  * @property {(settings: Settings) => Promise<System>} start
  */
@@ -139,7 +139,7 @@ async function startAndSignIn(file, settings) {
   for (const grant of settings.grants) {
     const query = new URLSearchParams({ grant: JSON.stringify(grant) });
     const response = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
-    if (!response.ok) throw new Error(`${file} responded ${response.status} to the sign-in.`);
+    if (!response.ok) throw new Error(`${file} responded ${response.status} to sign-in.`);
     cookies.push(
       response.headers
         .getSetCookie()
@@ -205,7 +205,7 @@ function profiling({ profiles }, name) {
 }
 
 /**
- * Creates a pipe for a log, as a container has one, with a reader that uses little CPU time.
+ * Creates a pipe for a log, like that of a container, with a reader that uses little CPU time.
  * @param {string} folder
  */
 function openLogPipe(folder) {

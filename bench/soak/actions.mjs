@@ -16,7 +16,7 @@ const CHUNK = Buffer.alloc(65_536, 'y');
 /** Longer than the lifetime of an access token. */
 const PAUSE_MS = 7_000;
 
-/** The actions with their relative frequency. @type {readonly [name: string, weight: number, action: Action][]} */
+/** The actions with their relative frequencies. @type {readonly [name: string, weight: number, action: Action][]} */
 export const ACTIONS = [
   ['API request', 30, async (visit) => visit.send(`${API}soak/empty`)],
   [

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** Longer than any response may take, so that a request that hangs fails. */
+/** Longer than any response may take. Requests that hang time out and fail. */
 const TIMEOUT_MS = 60_000;
 const agent = new Agent({
   connections: 400,
@@ -29,7 +29,7 @@ export class ConnectionError extends Error {}
  * @property {AbortSignal} [signal]
  */
 
-/** Creates a browser without scripts. It keeps cookies by origin and follows no redirect. */
+/** Creates a browser without scripts. It keeps cookies per origin and does not follow redirects. */
 export function createBrowser() {
   /** @type {Map<string, Map<string, string>>} */
   const jars = new Map();

@@ -15,10 +15,10 @@ import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
 
-/** So short that every session in use is refreshed every few seconds. */
+/** Short enough that every session in use is refreshed every few seconds. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
-/** Time after the last action for the users' last requests with idle sessions. */
+/** Time after the last action, for the final requests with idle sessions. */
 const FINAL_REQUESTS_SECONDS = 1_800;
 const PROBE = new URL('process-health-probe.mjs', import.meta.url).href;
 
@@ -82,7 +82,7 @@ export async function startTestApp(log, ms) {
         SESSION_KEYS: '',
         SESSION_KEYS_FILE: keysFile,
         ...toLifetimes(ms),
-        // All sign-ins come from one address, so raise the limit beyond reach.
+        // All sign-ins come from one address, so set the limit out of reach.
         SIGN_INS_PER_ADDRESS: '1000000',
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
@@ -132,7 +132,7 @@ export async function startTestApp(log, ms) {
       process.kill(store.pid, 'SIGKILL');
       await store[Symbol.asyncDispose]();
     },
-    /** Starts Redis again. It has all its data, because it wrote to disk before each response. */
+    /** Restarts Redis. No data is lost, because Redis wrote to disk before each reply. */
     async restartStore() {
       store = await startPrivateRedis(settings);
     },
@@ -179,7 +179,7 @@ async function freePorts(count) {
  * Describes a Cloakroom process.
  * @param {Awaited<ReturnType<ReturnType<typeof createCloakroom>['start']>>} started
  * @param {number} slot its position behind the load balancer
- * @param {number} number counts all processes
+ * @param {number} number its number among all processes so far
  */
 function toAppProcess(started, slot, number) {
   let hasExited = false;

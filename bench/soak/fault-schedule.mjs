@@ -10,7 +10,7 @@ import { createFaults, DURATION_MS } from './faults.mjs';
 const PAUSE_MS = /** @type {const} */ ([2_000, 6_000]);
 
 /**
- * Creates the schedule of a run: one fault after another, in random order.
+ * Creates the fault schedule for a run: one fault after another, in random order.
  * @param {TestApp} testApp
  * @param {Results} results
  * @param {Random} random
@@ -22,9 +22,9 @@ export function createFaultSchedule(testApp, results, random, ms) {
   const faults = createFaults(() => performance.now() > halfTime);
   const counts = new Map(faults.map(({ name }) => [name, 0]));
   return {
-    /** How often each fault has occurred. */
+    /** The number of times that each fault has occurred. */
     counts,
-    /** Causes faults. Resolves when no time is left for the next one. */
+    /** Causes faults. Resolves when there is no time left for the next fault. */
     async run() {
       for (;;) {
         for (const fault of random.shuffle(faults)) {
@@ -40,7 +40,7 @@ export function createFaultSchedule(testApp, results, random, ms) {
 }
 
 /**
- * Causes a fault and ends it. Resolves when Cloakroom must have recovered.
+ * Causes a fault and ends it. Resolves at the time by which Cloakroom must have recovered.
  * @param {Fault} fault
  * @param {TestApp} testApp
  * @param {Results} results

@@ -11,22 +11,22 @@ const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await 
 /**
  * @typedef {object} Fault
  * @property {string} name
- * @property {readonly string[]} explains outcomes
- * @property {boolean} [losesTokens] whether the response with a refreshed token may be lost; with rotation, the session is lost too
- * @property {number} recoveryMs from the end of the fault until Cloakroom must have recovered
+ * @property {readonly string[]} explains the outcomes that it explains
+ * @property {boolean} [losesTokens] whether it may lose the response with a refreshed token and so, with rotation, the session
+ * @property {number} recoveryMs maximum time from the end of the fault until Cloakroom has recovered
  * @property {(testApp: TestApp) => Promise<unknown> | void} begin
  * @property {number} [durationMs] absent if the fault has ended when `begin` resolves
  * @property {(testApp: TestApp) => Promise<unknown> | void} [end]
  */
 
 export const DURATION_MS = 3_000;
-/** For faults without lasting effects. A request that started before the fault ended overlaps its window anyway. */
+/** For faults without lasting effects. A request that started before the end of the fault overlaps its window anyway. */
 const SHORT_RECOVERY_MS = 2_000;
-/** A refresh that started just before the end may take its timeout of five seconds. Other requests wait for it. */
+/** A refresh that starts just before the end may take until its five-second timeout. Other requests wait for it. */
 const LONG_RECOVERY_MS = 8_000;
 
 /**
- * Returns the outcome of a page about a problem.
+ * Returns the outcome of a page that reports a problem.
  * @param {import('../../src/errors.ts').ProblemCode} code
  */
 function page(code) {
@@ -69,7 +69,7 @@ const FAULTS = [
   ),
   serviceFault(
     'access tokens are revoked',
-    // The fault may also refuse the token of the repeated request.
+    // The fault may also refuse the token in the repeated request.
     ['401 forwarded', page('service_refuses_sign_in'), INCOMPLETE_EXPORT],
     { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
   ),

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { countOpenFiles } from './process-health.mjs';
 
-/** Checks after the last action of a run: Redis keys, open files and logs. */
+/** Checks after the last action in a run: Redis keys, open files and logs. */
 
 /** @typedef {import('./deployment.mjs').TestApp} TestApp */
 /** @typedef {import('./deployment.mjs').AppProcess} AppProcess */
@@ -27,7 +27,7 @@ export async function countKeysWithoutTtl({ redis }) {
 }
 
 /**
- * Waits until connections have closed. Resolves to the maximum number of files that a process has open beyond those at the start.
+ * Waits until connections have closed. Resolves to the maximum number of extra files that a process has open since the start.
  * @param {TestApp} testApp
  * @param {ReadonlyMap<AppProcess, number>} filesAtStart
  */
@@ -42,7 +42,7 @@ export async function countExtraFiles({ running }, filesAtStart) {
 }
 
 /**
- * A session that ended because an earlier refresh had used its refresh token and lost the response.
+ * A session that ended because an earlier refresh had used its refresh token but lost the response.
  * @typedef {object} UsedToken
  * @property {string} session its log id
  * @property {number} usedAt the start of the earlier refresh, in ms since the epoch

@@ -1,6 +1,6 @@
 /**
  * Names the outcome of a response by its origin: `502 service_unreachable` from the gateway, `429 forwarded` from the service,
- * `503 “Cloakroom is briefly unavailable”` from a page. HAProxy's own page is `502 “502 Bad Gateway”`. A bare `500` has no known
+ * `503 “Cloakroom is briefly unavailable”` for a page. HAProxy’s own page is `502 “502 Bad Gateway”`. A bare `500` has no known
  * origin.
  * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} response
  */

@@ -11,6 +11,6 @@ process.on('message', () => {
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   process.send?.({ rss, heapUsed, lagMs, stalls: takeStalls() });
-  lag.reset(); // leaves out the delay that the collection above causes
+  lag.reset(); // leave out the delay that the collection above causes
 });
 process.channel?.unref();

@@ -12,9 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} ProbeReply */
 
 const SAMPLE_EVERY_MS = 5_000;
-/** The outcomes of requests to a process that gave up on Redis during a stall. */
+/** Outcomes if a process gave up on Redis during a stall. */
 const STALL_OUTCOMES = ['503 session_store_unavailable', '503 “Cloakroom is briefly unavailable”'];
-/** Time after a stall in which the process may still be reconnecting to Redis. */
+/** After a stall, the process may still be reconnecting to Redis for this long. */
 const STALL_RECOVERY_MS = 1_500;
 
 /**
@@ -63,7 +63,7 @@ export function watchProcesses(testApp, results) {
 }
 
 /**
- * Returns the growth per minute, by linear regression. It leaves out the first quarter of the samples, in which caches fill.
+ * Returns the growth per minute, by linear regression. Leaves out the first quarter of the samples, while caches fill.
  * @param {readonly Sample[]} samples
  * @param {'rss' | 'heapUsed'} field
  */

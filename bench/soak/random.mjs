@@ -1,6 +1,6 @@
 /**
- * Creates a random generator (mulberry32). The same seed gives each user the same choices. The outcomes of actions still depend on
- * the speed of the machine.
+ * Creates a random generator (mulberry32). With the same seed, each user makes the same choices. Outcomes still depend on the speed
+ * of the machine.
  * @param {number} seed
  */
 export function createRandom(seed) {

@@ -12,11 +12,11 @@ import { growthPerMinute } from './process-health.mjs';
 /** @typedef {import('./deployment.mjs').AppProcess} AppProcess */
 /** @typedef {import('./results.mjs').Results} Results */
 /**
- * What a run leaves to check and report.
+ * The data from a run, to check and report.
  * @typedef {object} Run
  * @property {TestApp} testApp
  * @property {Results} results
- * @property {ReadonlyMap<string, number>} faults how often each has occurred
+ * @property {ReadonlyMap<string, number>} faults the number of times that each has occurred
  * @property {ReturnType<typeof import('./process-health.mjs').watchProcesses>} health
  * @property {ReturnType<typeof import('./users.mjs').startUsers>} users
  * @property {ReadonlyMap<AppProcess, number>} filesAtStart
@@ -24,9 +24,9 @@ import { growthPerMinute } from './process-health.mjs';
  */
 
 const MB = 1_000_000;
-/** Fewer samples show no growth. */
+/** With fewer samples, growth can't be calculated. */
 const MIN_SAMPLES = 12;
-/** The caches of a younger process still fill, so its growth is printed but not checked. */
+/** In a younger process, caches are still filling, so its growth is printed but not checked. */
 const GROWTH_CHECKED_FROM_MS = 8 * 60_000;
 /** The maximum growth per minute, after full collections. */
 const MAX_HEAP_GROWTH_BYTES = 0.25 * MB;
@@ -47,7 +47,7 @@ const GROWTH_NOT_CHECKED = [
 ];
 
 /**
- * Runs the final checks and prints the results of a run. Resolves to whether every limit was kept.
+ * Runs the final checks and prints the results of a run. Resolves to whether all results are within their limits.
  * @param {Run} run
  */
 export async function report({ testApp, results, faults, health, users, filesAtStart, log }) {
@@ -64,8 +64,8 @@ export async function report({ testApp, results, faults, health, users, filesAtS
     ({ isEndedByTest, hasExited }) => !isEndedByTest && hasExited(),
   );
 
-  printTable('Actions of users', [
-    ['action', 'count', 'as expected'],
+  printTable('User actions', [
+    ['action', 'count', 'succeeded'],
     ...[...results.actions].map(([name, { all, ok }]) => [name, String(all), String(ok)]),
   ]);
   printTable('Other outcomes', [
@@ -77,7 +77,7 @@ export async function report({ testApp, results, faults, health, users, filesAtS
       String(unexplained),
     ]),
   ]);
-  printTable(`Faults of ${faults.size} kinds`, [['fault', 'count'], ...toRows(faults)]);
+  printTable(`Faults (${faults.size} kinds)`, [['fault', 'count'], ...toRows(faults)]);
   printTable('Processes, after full collections', [
     [
       'process',

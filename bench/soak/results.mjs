@@ -6,7 +6,7 @@ import { NOT_RESENT } from './outcomes.mjs';
  * A period in which a fault is active, or in which a process stalls.
  * @typedef {object} Window
  * @property {string} name
- * @property {ReadonlySet<string>} explains outcomes
+ * @property {ReadonlySet<string>} explains the outcomes that it explains
  * @property {boolean} losesTokens whether the response with a refreshed token may have been lost
  * @property {boolean} isStall whether a process stalled; outcomes that only a stall explains are counted separately
  * @property {number} from by performance.now()
@@ -36,7 +36,7 @@ export function createResults() {
   const windows = [];
   /** @type {Failure[]} */
   const failures = [];
-  /** Counts by the name of the action. @type {Map<string, { all: number, ok: number }>} */
+  /** Counts, keyed by action name. @type {Map<string, { all: number, ok: number }>} */
   const actions = new Map();
   /** @type {string[]} */
   const wrongLines = [];
@@ -123,7 +123,7 @@ export function createResults() {
     /** Counts the failures with this verdict. @param {Verdict} verdict */
     count: (verdict) => failures.filter((failure) => verdictOf(failure) === verdict).length,
     /**
-     * Returns a line for each of the first unexplained failures, lost sessions and wrong responses.
+     * Returns the first unexplained failures, lost sessions and wrong responses, one per line.
      * @param {readonly LostSession[]} lostSessions
      */
     examples(lostSessions) {

@@ -8,8 +8,8 @@ const RELOAD_TIMEOUT_MS = 30_000;
 const MAX_KEYS = 4;
 
 /**
- * Returns the lists of keys to write one after another, so that another key becomes the first. It drops no key, because some
- * sessions are idle for the whole run. With the maximum number of keys, it moves the last one to the front.
+ * Returns the key lists to write one after another to make another key the first. Keeps every key, because some sessions are idle
+ * for the whole run. At the maximum number of keys, moves the last key to the front.
  * @param {readonly string[]} keys
  * @param {() => string} createKey
  */
@@ -27,7 +27,7 @@ export function rotationSteps(keys, createKey) {
 const createKey = () => randomBytes(32).toString('base64url');
 
 /**
- * Creates the file of `SESSION_KEYS_FILE`, and rotates its keys during the run.
+ * Creates the file for `SESSION_KEYS_FILE`, and rotates its keys during the run.
  * @param {string} file
  * @param {string} firstKey
  * @param {string} log the log file of the processes
@@ -38,7 +38,7 @@ export function createSessionKeys(file, firstKey, log) {
   writeFileSync(file, firstKey);
 
   /**
-   * Writes keys and makes processes reload them. Resolves once all processes have logged the reload.
+   * Writes keys and makes the processes reload them. Resolves once all processes have logged the reload.
    * @param {readonly string[]} newKeys
    * @param {readonly number[]} pids
    */
@@ -56,7 +56,7 @@ export function createSessionKeys(file, firstKey, log) {
   };
   return {
     /**
-     * Makes another key the first, in the steps of docs/secrets.md: all processes have a key before one encrypts with it.
+     * Makes another key the first, following docs/secrets.md: every process has the key before any process encrypts with it.
      * @param {readonly number[]} pids
      */
     async rotate(pids) {

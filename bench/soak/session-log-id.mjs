@@ -10,6 +10,6 @@ const { sessionLogId } = /** @type {typeof import('../../src/session/events.ts')
  */
 export function sessionLogIdOf(cookie) {
   const [, id] = /(?:^|; )cloakroom=s(?::|%3A)([^.]+)\./.exec(cookie) ?? [];
-  if (id === undefined) throw new Error('The sign-in set no session cookie.');
+  if (id === undefined) throw new Error('Sign-in did not set a session cookie.');
   return sessionLogId(id);
 }

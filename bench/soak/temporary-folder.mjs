@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Creates a folder for files that may hold session keys. A signal that ends this process also removes the folder. Otherwise the
- * caller removes it.
+ * Creates a folder for files that may hold session keys. If a signal ends this process, the folder is removed. Otherwise, the
+ * caller must remove it.
  * @param {string} prefix
  */
 export function temporaryFolder(prefix) {

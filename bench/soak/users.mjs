@@ -10,7 +10,7 @@ const USER_NAMES = ['demo', 'guest'];
 /** Pause between two actions, in ms. */
 const PAUSE_MS = /** @type {const} */ ([20, 500]);
 const ACTIONS_PER_VISIT = /** @type {const} */ ([10, 80]);
-/** Each action as often as its weight. */
+/** Each action, repeated according to its weight. */
 const WEIGHTED_ACTIONS = ACTIONS.flatMap((row) => Array.from({ length: row[1] }, () => row));
 
 /**
@@ -28,7 +28,7 @@ export function startUsers(settings, count, random) {
     while (!signal.aborted) {
       const visit = createVisit(settings, ownRandom.pick(USER_NAMES));
       if (await visit.signIn()) await runVisit(visit, ownRandom);
-      else await delay(ownRandom.between(500, 1_500)); // a person would not try again at once
+      else await delay(ownRandom.between(500, 1_500)); // a person would not try again immediately
     }
   };
   const runVisit = async (/** @type {Visit} */ visit, /** @type {Random} */ ownRandom) => {
@@ -43,7 +43,7 @@ export function startUsers(settings, count, random) {
   };
   const signOut = async (/** @type {Visit} */ visit, /** @type {Random} */ ownRandom) => {
     const cookie = visit.cookie();
-    // Requests in flight at the sign-out must not restore the session.
+    // Requests in flight during sign-out must not restore the session.
     const requests = ownRandom.chance(0.5) ? 4 : 0;
     const inFlight = Promise.allSettled(
       Array.from({ length: requests }, async () => visit.send('/workspaces')),
@@ -65,7 +65,7 @@ export function startUsers(settings, count, random) {
 }
 
 /**
- * Resolves to the ids of each user's workspaces. Run it before the first fault.
+ * Resolves to the workspace ids of each user. Call it before the first fault.
  * @param {Omit<VisitSettings, 'idsByUser'>} settings
  * @returns {Promise<Map<string, Set<string>>>}
  */

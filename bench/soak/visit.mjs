@@ -19,11 +19,11 @@ import { signIn } from './sign-in.mjs';
 /** The session has ended although the user did not sign out. */
 class SessionLostError extends Error {}
 
-/** A response was not the expected one. The message is its outcome. */
+/** The response was not as expected. The message is its outcome. */
 class UnexpectedResponseError extends Error {}
 
 /**
- * Creates the visit of a user: one session, from the sign-in until the user signs out or stops using it.
+ * Creates a visit: one session of a user, from sign-in until the user signs out or stops using it.
  * @param {VisitSettings} settings
  * @param {string} user
  */
@@ -127,22 +127,22 @@ export function createVisit({ url, results, idsByUser }, user) {
       );
       return body;
     },
-    /** Expects no other user's workspace in a page or list. @param {string} text */
+    /** Expects that a page or list contains no workspaces of other users. @param {string} text */
     expectOwnData(text) {
       const otherId = otherIds.find((id) => text.includes(id));
       if (otherId !== undefined) results.recordWrongResponse(`${user} received ${otherId} of another user`);
     },
-    /** Expects all of the user's workspaces in an export, and no other user's. @param {string} text */
+    /** Expects that an export contains all workspaces of the user, and none of other users. @param {string} text */
     expectAllData(text) {
       visit.expectOwnData(text);
       const missing = [...ownIds].find((id) => !text.includes(id));
       if (missing !== undefined) results.recordWrongResponse(`${missing} is missing from a complete export`);
     },
-    /** @param {string} name of what was transferred */
+    /** @param {string} name the name of the transferred body */
     expectIntact: (name, /** @type {boolean} */ isIntact) => {
       if (!isIntact) results.recordWrongResponse(`${name} was altered`);
     },
-    /** Signs the user out. Resolves to whether the session has certainly ended. */
+    /** Signs the user out. Resolves to true only if the session has certainly ended. */
     async signOut() {
       const headers = { accept: 'application/json', 'sec-fetch-site': 'same-origin' };
       const outcome = await visit.attempt('sign-out', async () => {
@@ -157,8 +157,7 @@ export function createVisit({ url, results, idsByUser }, user) {
       const response = await createBrowser()
         .send(`${url}/api/public/v1/soak/empty`, { headers: { cookie } })
         .catch(() => undefined);
-      if (response?.status === 200)
-        results.recordWrongResponse('a session was still valid after its sign-out');
+      if (response?.status === 200) results.recordWrongResponse('a session was still valid after sign-out');
     },
     cookie: () => browser.cookieFor(url),
   };

@@ -20,7 +20,7 @@ const { createSessionCookie } = /** @type {typeof import('../../src/session/cook
 const START_WITHIN_MS = 20_000;
 
 /**
- * Creates the environment of Cloakroom processes, a function that starts them, and one that writes sessions for all of them.
+ * Creates the environment for Cloakroom processes, a function that starts them, and a function that creates sessions for them.
  * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} settings
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
@@ -54,7 +54,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   return {
     env,
     /**
-     * Creates a session with this grant, as sign-in does. Resolves to its `Cookie` header.
+     * Creates a session with this grant, in the same way as sign-in. Resolves to its `Cookie` header.
      * @param {import('../../src/session/record.ts').Grant} grant
      */
     async createSession(grant) {

@@ -1,6 +1,6 @@
 /**
  * Loads a module of the compiled app, because benchmarks measure the code that runs in production. Callers take its type from src.
- * @param {string} path below dist
+ * @param {string} path relative to dist
  * @returns {Promise<unknown>}
  */
 export async function fromDist(path) {

@@ -12,7 +12,7 @@ export const OTHER_CORE = 1;
  */
 export function pinSelf(core) {
   if (cpus().length < 2)
-    throw new Error('This benchmark needs two cores, one of them for the measured system.');
+    throw new Error('This benchmark needs two cores: one for the measured system, one for everything else.');
   execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], { stdio: 'ignore' });
 }
 

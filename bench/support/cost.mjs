@@ -66,7 +66,7 @@ export async function costOf({ store, processes }, work) {
  * Returns table rows with the number of commands per unit of work.
  * @param {Map<string, number>} commands
  * @param {number} units
- * @param {Map<string, number>} [baseline] commands to subtract: those of the same work without the measured part
+ * @param {Map<string, number>} [baseline] commands to subtract, from the same work without the measured part
  */
 export function toCommandRows(commands, units, baseline = new Map()) {
   const counts = [...commands].map(

@@ -16,7 +16,7 @@ export function processTree(pid) {
 }
 
 /**
- * Returns the CPU time (user and system) of processes so far, in ms. It sums the nanoseconds of each thread, because
+ * Returns the CPU time (user and system) of processes so far, in ms. Adds up the nanoseconds of each thread, because
  * /proc/PID/stat has only whole ticks.
  * @param {readonly number[]} pids
  */
@@ -31,7 +31,7 @@ export function cpuMsOf(pids) {
 }
 
 /**
- * Returns the busy time and the steal time of a core so far, in ms. Other machines on the same hardware used the steal time.
+ * Returns the busy time and the steal time of a core so far, in ms. Steal time went to other machines on the same hardware.
  * @param {number} core
  */
 export function coreCpuMs(core) {

@@ -8,14 +8,14 @@ const CONCURRENCY = 50;
 const OTHER_FILES = 500;
 
 /**
- * Opens connections and sends one request on each. Throws if the limit of open files is too low.
+ * Opens connections and sends one request on each. Throws if the limit on open files is too low.
  * @param {import('./load.mjs').Target} target
  * @param {number} count
  */
 export async function openIdleConnections(target, count) {
   const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim();
   if (Number(limit) < count + OTHER_FILES) {
-    throw new Error(`The limit of open files (ulimit -Hn) is ${limit}, too low for ${count} connections.`);
+    throw new Error(`The limit on open files (ulimit -Hn) is ${limit}, too low for ${count} connections.`);
   }
   /** @type {Awaited<ReturnType<typeof openClient>>[]} */
   const idle = [];
@@ -26,7 +26,7 @@ export async function openIdleConnections(target, count) {
   }
   let sentAt = performance.now();
   return {
-    /** Sends a request on each connection if the last one was long ago. Rejects if Cloakroom closed a connection. */
+    /** Sends a request on each connection if the last request was long ago. Rejects if Cloakroom closed a connection. */
     async keepAlive() {
       if (performance.now() - sentAt < SEND_EVERY_MS) return;
       for (const [at, client] of idle.entries()) await client.send(at);

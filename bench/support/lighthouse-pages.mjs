@@ -8,7 +8,7 @@ const MAX_ATTEMPTS = 3;
 /** @typedef {'performance' | 'accessibility' | 'best-practices' | 'seo'} Category */
 
 /**
- * Audits one page with Lighthouse. Resolves to the score of each category, out of 100, and the audits below the maximum score.
+ * Audits one page with Lighthouse. Resolves to the score in each category, out of 100, and the audits below the maximum score.
  * @param {string} address
  * @param {object} options
  * @param {number} options.port Chromium's debugging port

@@ -5,19 +5,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Sends load over raw sockets. Parses only enough HTTP to recognise a complete 200, to save CPU time. */
 
 const HEAD_END = '\r\n\r\n';
-/** Connections that were idle for longer are replaced, because Node closes them after five seconds. */
+/** Connections idle for longer than this are replaced, because Node closes them after five seconds. */
 const MAX_IDLE_MS = 4_200;
 
 /**
  * @typedef {object} Target
  * @property {number} port
- * @property {readonly Buffer[]} requests one for each session, sent in turn
+ * @property {readonly Buffer[]} requests one per session, sent in turn
  * @property {number} bodyBytes the length of every response body
  */
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
 
 /**
- * Creates clients with one connection each. A client sends its next request after the response to the previous one.
+ * Creates clients with one connection each. A client sends its next request once it has the previous response.
  * @param {Target} target
  * @param {number} [count]
  */
@@ -34,7 +34,7 @@ export function createClients(target, count = 32) {
   return {
     close,
     /**
-     * Sends requests for this time. Resolves to their number. Rejects if a response is not a 200 or has another length.
+     * Sends requests for this long. Resolves to the number of requests. Rejects if a response is not a 200 or its length differs.
      * @param {number} ms
      */
     async sendFor(ms) {

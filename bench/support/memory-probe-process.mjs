@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** For each message, allocates and drops some megabytes, and replies with the time in ms (memory-probe.mjs). */
+/** For each message, allocates and drops several megabytes, and replies with the time taken, in ms (memory-probe.mjs). */
 
 const TIMES = 150;
 const KEPT = 256;
@@ -13,7 +13,7 @@ const text = JSON.stringify(
     members: at * 7,
   })),
 );
-/** Objects that live for a while, like the requests of a server. @type {unknown[]} */
+/** Objects that live for a while, like the requests in a server. @type {unknown[]} */
 const kept = Array.from({ length: KEPT });
 
 function allocate() {
@@ -27,6 +27,6 @@ function allocate() {
 }
 
 for (let turn = 0; turn < WARM_UPS; turn++) allocate();
-process.channel?.ref(); // keeps the process alive; exit-with-parent.mjs has unreferenced it
+process.channel?.ref(); // keeps the process alive; exit-with-parent.mjs has called unref()
 process.on('message', () => process.send?.(allocate()));
 process.send?.('ready');

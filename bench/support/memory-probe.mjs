@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onMeasuredCore } from './cores.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 
-/** Initial measurements. They take 3 s, because disturbances of a shared machine last for seconds. */
+/** Number of initial measurements. They take 3 s, because disturbances on a shared machine last for seconds. */
 const FIRST_MEASUREMENTS = 60;
 const MEASURE_EVERY_MS = 50;
 
@@ -10,8 +10,8 @@ const MEASURE_EVERY_MS = 50;
 
 /**
  * Starts a process that measures how fast the measured core can allocate memory. On shared hardware, other machines use caches and
- * memory bandwidth, which Linux does not count as steal time. For some seconds, a request and this allocation then cost up to twice
- * as much. A loop that only computes does not slow down.
+ * memory bandwidth, which Linux does not count as steal time. A request and this allocation then take up to twice as long for a few
+ * seconds. A loop that only computes does not slow down.
  */
 export async function startMemoryProbe() {
   const probe = startProcess(onMeasuredCore(nodeCommand('bench/support/memory-probe-process.mjs')), {});
@@ -27,12 +27,12 @@ export async function startMemoryProbe() {
     await delay(MEASURE_EVERY_MS);
   }
   return {
-    /** Returns the shortest time so far, in ms. Runs with different values are not comparable. */
+    /** Returns the shortest time so far, in ms. If it differs between two runs, their results are not comparable. */
     bestMs: () => bestMs,
     /** Allocates memory. Resolves to the time that it took, in ms. */
     measure,
     /**
-     * Returns how much slower the slower of two measurements was than the best: 0 if it was as fast, 1 if it took twice the time.
+     * Compares the slower of two measurements with the best. Returns 0 if it was as fast, and 1 if it took twice as long.
      * @param {number} before
      * @param {number} after
      */

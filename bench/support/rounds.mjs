@@ -1,20 +1,20 @@
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
 import { coreCpuMs, cpuMsOf } from './cpu-time.mjs';
 
-/** Systems take short turns, one after the other, so that a disturbance of the machine affects all of them. */
+/** Systems take short turns, one after the other, so that a disturbance on the machine affects all of them. */
 const TURN_MS = 300;
 /**
- * Work before each turn, which does not count. The turns of the other systems evict a system's memory from the CPU caches, so its
- * requests cost more for about 150 ms.
+ * Work before each turn, which is not measured. The turns of the other systems evict a system's memory from the CPU caches, so its
+ * requests take more CPU time for about 150 ms.
  */
 const WARM_UP_MS = 200;
-/** The fraction of either core that other processes may use during a clean turn. The kernel counts in steps of 10 ms. */
+/** The fraction of either core that other processes may use during a clean turn. The kernel counts in 10 ms steps. */
 const MAX_OTHERS_FRACTION = 0.1;
-/** How much slower than at its best the memory probe may be before and after a clean turn. */
+/** Maximum slowdown of the memory probe, compared with its best time, before and after a clean turn. */
 const MAX_SLOWDOWN = 0.2;
-/** The maximum number of turns of a system in a round, as a multiple of the clean turns that it needs. */
+/** The maximum number of turns per system and round, as a multiple of the number of clean turns required. */
 const MAX_TURNS_FACTOR = 4;
-/** The minimum number of turns that count in a round. With fewer clean turns, the least disturbed turns count too. */
+/** The minimum number of turns counted in a round. If there are fewer clean turns, the least disturbed turns are counted. */
 const MIN_COUNTED = 3;
 
 /**
@@ -22,7 +22,7 @@ const MIN_COUNTED = 3;
  * @typedef {object} Plan
  * @property {readonly S[]} systems
  * @property {import('./memory-probe.mjs').MemoryProbe} probe
- * @property {number} seconds the time to measure each system for
+ * @property {number} seconds how long to measure each system
  * @property {(system: S) => readonly number[]} pids
  * @property {readonly number[]} helpers the benchmark's own processes on the other core
  * @property {() => Promise<void>} [prepare] runs before the warm-up of each turn
@@ -30,21 +30,20 @@ const MIN_COUNTED = 3;
  * @property {number} firstTurn the index of the system that takes the first turn
  */
 /** @typedef {{ ms: number, cpuMs: number, requests: number }} Measured */
-/** @typedef {Measured & { disturbance: () => number }} Turn a turn is clean up to a disturbance of 1 */
-/** @typedef {{ taken: number, counted: number, disturbed: number }} Quality numbers of turns; `disturbed` counts anyway */
+/** @typedef {Measured & { disturbance: () => number }} Turn a turn with a disturbance of at most 1 is clean */
+/** @typedef {{ taken: number, counted: number, disturbed: number }} Quality numbers of turns; `disturbed` turns were counted anyway */
 
 /**
- * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore each cycle starts
- * with another system, and every second cycle has the reverse order. A system takes turns until it has enough clean ones, up to a
- * limit.
+ * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore, each cycle starts
+ * with a different system, and every second cycle runs in reverse order. A system takes turns until enough are clean, up to a limit.
  * @template S
  * @param {Plan<S>} plan
- * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} `measured` in the order of the systems
+ * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} `measured` is in the order of the systems
  */
 export async function measureRound(plan) {
   const { systems, firstTurn } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  // Each system was idle during the warm-up of the others, and its connections closed. The first turn doesn't count.
+  // Each system was idle during the warm-up of the others, and its connections closed. The first turn is not counted.
   for (const system of systems) await takeTurn(plan, system);
   const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
   for (let cycle = 0; cycle < wanted * MAX_TURNS_FACTOR; cycle++) {
@@ -118,7 +117,7 @@ export function describeQuality({ taken, counted, disturbed }, bestMs) {
   const text =
     `${taken - counted} of ${taken} turns were discarded, because other processes used more than ${MAX_OTHERS_FRACTION * 100} % of ` +
     `a core (including steal), or the memory probe was more than ${MAX_SLOWDOWN * 100} % slower than its best of ` +
-    `${bestMs.toFixed(1)} ms. Of the ${counted} turns that count, ${disturbed} were disturbed too.`;
+    `${bestMs.toFixed(1)} ms. Of the ${counted} counted turns, ${disturbed} were also disturbed.`;
   return disturbed * 10 > counted
     ? `${text} The machine is busy. Run the benchmark again when it is idle.`
     : text;

@@ -7,7 +7,7 @@ const EXIT_WITH_PARENT = fileURLToPath(new URL('exit-with-parent.mjs', import.me
 
 /**
  * Returns a command line that runs a file with Node and exits when this process exits.
- * @param {string} file relative to the project's folder
+ * @param {string} file path relative to the project folder
  * @param {readonly string[]} [nodeOptions]
  */
 export function nodeCommand(file, nodeOptions = []) {
@@ -15,7 +15,7 @@ export function nodeCommand(file, nodeOptions = []) {
 }
 
 /**
- * Starts a program with an IPC channel. From this process's environment it inherits only PATH.
+ * Starts a program with an IPC channel. It inherits only PATH from the environment of this process.
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} env
  * @param {{ stdout?: 'ignore' | 'inherit' | number, stderr?: 'ignore' | 'inherit' }} [output]
@@ -31,7 +31,7 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     pid: child.pid ?? 0,
     /** Resolves to the exit code and signal. */
     exited,
-    /** Resolves to the next message of the process. Rejects if the process exits first. */
+    /** Resolves to the next message from the process. Rejects if the process exits first. */
     async nextMessage() {
       const controller = new AbortController();
       const { signal } = controller;

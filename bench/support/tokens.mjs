@@ -15,7 +15,7 @@ export function newToken(length) {
 }
 
 /**
- * Creates the grant of a token response. `leftSeconds` below `lifetimeSeconds` makes it an earlier one.
+ * Creates the grant from a token response. If `leftSeconds` is less than `lifetimeSeconds`, the response came earlier.
  * @param {{ access: number, refresh: number }} lengths
  * @param {number} lifetimeSeconds
  * @param {number} [leftSeconds] until the access token expires

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 
 /**
  * Runs the service behind every measured system. It responds with 8 KB to a request with a Bearer token, and with 401 to any other
- * request. `/seen` returns the head of the request. It parses no more HTTP than this needs, to save CPU time.
+ * request. `/seen` returns the request head. To save CPU time, it parses only as much HTTP as this needs.
  */
 
 const HEAD_END = '\r\n\r\n';

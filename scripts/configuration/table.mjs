@@ -13,7 +13,7 @@ import { toTable } from '../markdown-table.mjs';
 
 const TABLE = /(?<=<!-- variables -->\n).*(?=<!-- \/variables -->)/s;
 
-/** A text that no variable accepts. */
+/** Text that no variable accepts. */
 const INVALID = '\u0000,';
 
 /** Shorter descriptions than the messages for invalid values. */
@@ -25,12 +25,12 @@ const VALUES = new Map([
   ['SCOPES', 'scopes, separated by spaces'],
   ['REDIS_URL', '[a Redis URL](#redis-urls)'],
   ['SESSION_KEYS', '1 to 8 keys, separated by commas'],
-  ['API_PATHS', 'paths below `/api/`, separated by commas'],
+  ['API_PATHS', 'paths under `/api/`, separated by commas'],
   ['WORKSPACE_ITEMS', 'kinds, separated by commas'],
 ]);
 
 /**
- * Returns the document with the table of the schema's variables. Keeps the text of the column "Meaning".
+ * Returns the document with an updated table of the variables in the schema. Keeps the text of the "Meaning" column.
  * @param {string} document
  * @param {Schema} schema
  */

@@ -13,7 +13,7 @@ const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
- * Returns the names of fields of a log line that are unknown or hold a query. A line that is not JSON has none.
+ * Returns the fields in a log line that are unknown or contain a query. A line that is not JSON has none.
  * @param {string} line
  */
 export function unknownMembers(line) {
@@ -26,12 +26,12 @@ export function unknownMembers(line) {
     return ['(it is cut off)'];
   }
   const unknown = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
-  // A short secret in a query looks like an ordinary word, so no field may contain a query at all.
+  // A short secret in a query looks like an ordinary word, so fields must not contain queries at all.
   for (const [name, value] of Object.entries(members))
     if (typeof value === 'string' && QUERY.test(value)) unknown.push(`${name} with a query`);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err)) {
     unknown.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
-    if (QUERY.test(messageOf(err))) unknown.push('the message of an error with a query');
+    if (QUERY.test(messageOf(err))) unknown.push('an error message with a query');
   }
   return unknown;
 }

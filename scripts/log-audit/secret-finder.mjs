@@ -1,21 +1,21 @@
 /** Length of the pieces of long secrets that the finder looks for. It finds any part of at least twice this length. */
 const PIECE = 12;
 const LONG = 2 * PIECE;
-/** A value with fewer different characters may be an ordinary word. */
+/** A value with fewer distinct characters may be an ordinary word. */
 const MIN_DIFFERENT_CHARACTERS = 6;
 
 const WORDS = /[\w-]{8,}/g;
 const BASE64 = /[\w+/-]{12,}={0,2}/g;
 
 /**
- * Finds secrets in text: plain, percent-encoded or in base64, complete or in part. It looks up each word of the text, so its
- * time does not grow with the number of secrets.
+ * Finds secrets in text: plain, percent-encoded or in base64, complete or in part. It looks up each word in the text, so the
+ * search time does not grow with the number of secrets.
  * @param {readonly { kind: string, value: string }[]} secrets
  */
 export function createSecretFinder(secrets) {
-  /** @type {Map<string, string>} kind by whole word */
+  /** @type {Map<string, string>} kinds, keyed by complete word */
   const words = new Map();
-  /** @type {Map<string, string>} kind by every piece of a long word */
+  /** @type {Map<string, string>} kinds, keyed by each piece of a long word */
   const pieces = new Map();
   for (const { kind, value } of secrets) {
     for (const word of value.match(WORDS) ?? []) {
@@ -45,7 +45,7 @@ export function createSecretFinder(secrets) {
   return {
     size: words.size,
     /**
-     * Returns the kinds of secrets in a text.
+     * Returns the kinds of secrets in text.
      * @param {string} text
      */
     find(text) {

@@ -1,4 +1,4 @@
-/** Actions of a developer that lead to the states of the console. */
+/** User actions that lead to the states of the console. */
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -18,7 +18,7 @@ export const send = (path) => async (/** @type {Page} */ page) => {
  * @param {Page} page
  */
 export async function sendFirst(page) {
-  await page.emulateMedia({ reducedMotion: 'reduce' }); // the response scrolls into view at once
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // the response scrolls into view without animation
   await sendButton(page).click();
   await responseHeading(page).waitFor();
 }

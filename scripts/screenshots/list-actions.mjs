@@ -1,4 +1,4 @@
-/** Actions of a user, and faults of the service, that lead to the states of lists. */
+/** User actions and service faults that lead to the states of lists. */
 import { setFault } from './faults.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -38,7 +38,7 @@ export async function loadAll(page) {
 }
 
 /**
- * Loads pages until the third, which never arrives.
+ * Loads two pages. The third never arrives.
  * @param {Page} page
  */
 export async function loadSome(page) {
@@ -83,7 +83,7 @@ export async function waitToTryAgain(page, { service }) {
 }
 
 /**
- * Starts a slow navigation and stops it, because Playwright can't control a page during a navigation. The progress bar stays
+ * Starts a slow navigation and stops it, because Playwright can't control a page during navigation. The progress bar stays
  * visible for a while.
  * @param {Page} page
  * @param {RunningDemo} demo
@@ -95,7 +95,7 @@ export async function followSlowly(page, { service }) {
 }
 
 /**
- * Sets a fault on the local service's page for faults.
+ * Sets a fault on the Faults page of the local service.
  * @param {Page} page
  * @param {RunningDemo} demo
  */

@@ -1,7 +1,7 @@
 const DESK = { width: 1_280, height: 860 };
 const PHONE = { width: 360, height: 740 };
 
-/** Viewports and colour schemes of the pictures, by the suffix of their file names. */
+/** Viewports and colour schemes of the screenshots, keyed by file name suffix. */
 export const LOOKS = /** @type {const} */ ({
   'desk-light': { viewport: DESK, colorScheme: 'light' },
   'desk-dark': { viewport: DESK, colorScheme: 'dark' },

@@ -6,7 +6,7 @@ import { EVERY_LOOK, LOOKS } from './looks.mjs';
 /** @typedef {import('./states.mjs').State} State */
 
 /**
- * Opens a state of the demo's pages and takes its pictures.
+ * Opens a page of the demo in a given state and takes screenshots.
  * @typedef {object} Photographer
  * @property {(state: State) => Promise<string[]>} take Resolves to the file names, in the order of the looks.
  * @property {() => Promise<void>} end
@@ -75,7 +75,7 @@ export async function openPhotographer(folder) {
 }
 
 /**
- * Makes the viewport as high as the page. Otherwise elements at its edge would appear in the middle of the picture.
+ * Makes the viewport as tall as the page. Otherwise, elements at its edge would appear in the middle of the screenshot.
  * @param {import('playwright-core').Page} page
  * @param {{ width: number, height: number }} viewport
  */

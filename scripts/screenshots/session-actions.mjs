@@ -22,7 +22,7 @@ export async function approachIdleEnd(page) {
 }
 
 /**
- * Starts sign-ins until the limit of the client address is reached. No later state can sign in.
+ * Starts sign-ins until the client address reaches its limit. After that, no other state can sign in.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -65,7 +65,7 @@ export async function endSession(page) {
 }
 
 /**
- * Uses another session, so that the session of the other pictures remains.
+ * Uses a separate session, because the other screenshots still need theirs.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -88,7 +88,7 @@ export async function becomeAnotherSession(page) {
 }
 
 /**
- * Restores the page from the back-forward cache. The response with its session status never arrives.
+ * Simulates a page restored from the back/forward cache. The response with the session status never arrives.
  * @param {Page} page
  */
 export async function comeBackFromMemory(page) {
@@ -108,7 +108,7 @@ export async function goOffline(page) {
 }
 
 /**
- * Sets the responses of GET /auth/session from now on.
+ * Sets the response to GET /auth/session from now on.
  * @param {Page} page
  * @param {string} expiresAt ISO 8601; the page identifies its session by this value.
  * @param {number} idleMs The time until an unused session expires.

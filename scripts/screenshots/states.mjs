@@ -6,17 +6,17 @@ import * as sessions from './session-actions.mjs';
 /**
  * A page or one of its states.
  * @typedef {object} State
- * @property {string} name Prefix of the file names of its pictures.
- * @property {string} [path] On Cloakroom's origin. If absent, `act` opens the page.
+ * @property {string} name Prefix of its screenshot file names.
+ * @property {string} [path] On the Cloakroom origin. If absent, `act` opens the page.
  * @property {boolean} [signedOut]
  * @property {boolean} [javaScript] By default true.
- * @property {Readonly<Record<string, unknown>>} [fault] The fault of the local service to set before the page is opened.
+ * @property {Readonly<Record<string, unknown>>} [fault] The local service fault to set before the page is opened.
  * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
- *   Actions of a user that lead to the state.
- * @property {readonly import('./looks.mjs').LookName[]} [looks] By default all. Short-lived states have fewer.
+ *   User actions that lead to the state.
+ * @property {readonly import('./looks.mjs').LookName[]} [looks] All by default. Short-lived states have fewer.
  * @property {string} [about] The selector of an element to scroll to.
- * @property {boolean} [whole] Whether the pictures show the full page instead of one screen.
- * @property {string} [docs] The name of the first picture in docs/images.
+ * @property {boolean} [whole] Whether the screenshots show the full page instead of one screen.
+ * @property {string} [docs] The name of the first screenshot in docs/images.
  */
 
 const INSIDE = '/workspaces/workspace5733149';

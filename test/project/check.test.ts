@@ -143,7 +143,7 @@ test.each([
   ['a failed test', jest(10, 2), 22, 4, ''],
   ['a suite that does not run', jest(10, 0, { notRun: 1 }), 22, 2, ''],
   ['tests that do not start', 'process.exit(1)', 0, 2, ''],
-  ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests left no log line'],
+  ['tests without a log', jest(12, 0, { logs: SECRETS }), 24, 2, 'the tests wrote no log lines'],
 ])('%s fails the check', async (_what, tests, passed, failed, message) => {
   const { outcome, stderr } = await check({ 'jest/bin/jest.js': tests });
   expect(outcome).toEqual([1, FAILED_TESTS, `tests: ${passed} passed, ${failed} failed`]);
@@ -154,12 +154,12 @@ test.each([
   [
     'leave a server open',
     `exports.open = () => new Promise((done) => require('net').createServer().listen(0, '127.0.0.1', done));`,
-    /ended 1 of Jest's workers\..*\n.*TCPServerWrap.*\nEnded by SIGTERM\.\n/,
+    /Jest workers ended by a signal: 1\..*\n.*TCPServerWrap.*\nEnded by SIGTERM\.\n/,
   ],
   [
     'hang once Node has started to exit',
     `exports.open = () => process.once('exit', () => { for (;;); });`,
-    /ended 1 of Jest's workers\..*\nEnded by SIGKILL\.\n/,
+    /Jest workers ended by a signal: 1\..*\nEnded by SIGKILL\.\n/,
   ],
 ])('tests that %s in a Jest worker fail the check', async (_, open, message) => {
   const endsWorker = `

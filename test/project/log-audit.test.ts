@@ -44,13 +44,13 @@ describe('the log audit finds a secret', () => {
     ['between other characters', `x${TOKEN}y`],
   ])('%s', async (_how, path) => {
     expect(await findingsIn(line({ path }))).toEqual([
-      'test/x.test.ts: a line “request” holds a secret (access token)',
+      'test/x.test.ts: a line “request” contains a secret (access token)',
     ]);
   });
 
   test('in a line that is not JSON', async () => {
     expect(await findingsIn(`listening with ${PASSWORD}`)).toEqual([
-      'test/x.test.ts: a line that is not a log line holds a secret (password of Redis)',
+      'test/x.test.ts: a line that is not a log line contains a secret (password of Redis)',
     ]);
   });
 
@@ -84,7 +84,7 @@ test.each([
   [
     'a query in the message of an error at any depth',
     withCause({ message: 'GET /workspaces?find=a failed' }),
-    'the message of an error with a query',
+    'an error message with a query',
   ],
 ])('the log audit finds %s', async (_what, members, found) => {
   expect(await findingsIn(line(members))).toEqual([
