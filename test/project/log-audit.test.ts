@@ -34,7 +34,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('the log audit finds a secret', () => {
   test.each([
-    ['as it is', `/a/${TOKEN}`],
+    ['unchanged', `/a/${TOKEN}`],
     ['as a form value', `b=c&token=${TOKEN}&d`],
     ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
     ['partly percent-encoded twice', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
@@ -76,8 +76,8 @@ const withCause = (cause: object) => ({
 });
 
 test.each([
-  ['an unknown field of a line', { headers: { cookie: 'x' } }, 'headers'],
-  ['an unknown field of an error at any depth', withCause({ options: {} }), 'options'],
+  ['an unknown field in a line', { headers: { cookie: 'x' } }, 'headers'],
+  ['an unknown field in an error at any depth', withCause({ options: {} }), 'options'],
   ['a query in the path field', { path: '/workspaces?find=a' }, 'path with a query'],
   ['a query in the url field', { url: '/workspaces?find=a' }, 'url with a query'],
   ['a query in the reason field', { reason: '/workspaces?find=a' }, 'reason with a query'],

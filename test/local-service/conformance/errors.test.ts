@@ -92,7 +92,7 @@ const fieldRows: Readonly<Record<string, Readonly<Record<string, (string | undef
     client_id: [undefined, ''],
     client_secret: [undefined, ''],
   },
-  '7 unsupported_grant_type: the `grant_type` is neither of the two': {
+  '7 unsupported_grant_type: the `grant_type` is neither of the two supported values': {
     grant_type: ['password', 'client_credentials', 'urn:example:grant', 'Refresh_Token', 'é', 'constructor'],
   },
 };

@@ -139,7 +139,7 @@ const UNKNOWN: Refused = { invalid_request: [undefined, ''], invalid_grant: ['an
 const fieldRows: Readonly<Record<string, Refused>> = {
   '4.2 client_id: required; must match the registered app': CLIENT_IDS,
   '4.2 client_secret: required; must match the registered app': CLIENT_SECRETS,
-  '4.2 redirect_uri: required; must be identical to that of the authorization request': {
+  '4.2 redirect_uri: required; must equal the `redirect_uri` of the authorization request': {
     invalid_request: [undefined],
     invalid_grant: [OTHER, `${CALLBACK}/`, `${CALLBACK}?`, CALLBACK.toUpperCase()],
   },

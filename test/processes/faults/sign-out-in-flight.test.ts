@@ -78,8 +78,8 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     ['a token response is in flight', tokenResponse, 'expired', ME_PATH, REFUSED, 1],
     ['a request that gets a 401 is in flight', serviceRequest, 'revoked', ME_PATH, REFUSED, 0],
     ['the token response after a 401 is in flight', tokenResponse, 'revoked', ME_PATH, REFUSED, 1],
-    ['a page waits for its token', tokenResponse, 'expired', PAGE_PATH, TO_SIGN_IN, 1],
-    ['a page waits for the service', serviceRequest, 'valid', PAGE_PATH, { status: 200 }, 0],
+    ['a page is waiting for its token', tokenResponse, 'expired', PAGE_PATH, TO_SIGN_IN, 1],
+    ['a page is waiting for the service', serviceRequest, 'valid', PAGE_PATH, { status: 200 }, 0],
     ['a stream is in flight', stream, 'valid', STREAM_PATH, { status: 200, body: 'one,two' }, 0],
   ])('while %s is final', async (what, barrier, token, path, response, refreshes) => {
     const session = await fleet.createSession('demo', token === 'expired' ? EXPIRED : {});

@@ -24,7 +24,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a javascript: URL': 'javascript:window.pwned=1//',
   'a disguised javascript: URL': ' \tjava\nscript:window.pwned=1',
   'a data: URL': 'data:text/html,<script>window.pwned=1</script>',
-  'a URL of another site': 'https://127.0.0.1:9/a.png?" onerror="window.pwned=1',
+  'a URL on another site': 'https://127.0.0.1:9/a.png?" onerror="window.pwned=1',
   'a URL without a scheme': '//127.0.0.1:9/a.png',
   'Hebrew and Arabic': 'שלום עולם, مرحبا بالعالم 42',
   'a right-to-left override': 'abc\u202Edef\u202E ghi',

@@ -64,7 +64,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(tally(after)).toEqual({ '401 session_expired': processes.length });
   });
 
-  test('every process can read all sessions, each session is refreshed once, and sign-out ends a session for both processes', async () => {
+  test('every process can read all sessions, each is refreshed once, and sign-out ends a session for both processes', async () => {
     const { processes, service } = fleet;
     const sessions = await Promise.all(
       Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
