@@ -18,10 +18,7 @@ import { createSessionMiddleware, currentSession } from './session/express-sessi
 import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
-/**
- * Creates the Express app. Middleware and routers run in the order listed. The gateway is mounted as well, so that tests can
- * use the app without server.ts.
- */
+/** Creates the Express app. It also mounts the gateway, so that tests can use the app without server.ts. */
 export function createApp(
   services: Services,
   gateway: RequestListener = createGateway(services),
@@ -33,8 +30,7 @@ export function createApp(
   app.disable('etag'); // pages are never cached, and an asset's URL changes with its content
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // Use the scheme of PUBLIC_URL, not that of the last hop. Otherwise express-session silently omits the cookie behind a proxy
-  // that TRUST_PROXY does not count.
+  // Use the scheme of PUBLIC_URL. Behind a proxy not counted in TRUST_PROXY, express-session would otherwise omit the cookie.
   Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 
   const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });

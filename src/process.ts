@@ -13,9 +13,7 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/**
- * A second signal within this time (ms) is an echo: npm forwards a signal that the terminal has already sent to both processes.
- */
+/** A second signal within this time (ms) is an echo: npm forwards a signal that the terminal has sent to both processes. */
 const ECHO_MS = 300;
 
 /** Resolves with the first of `signals` to arrive. A second signal ends the process immediately. */
@@ -64,10 +62,7 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
 
 export type Sighup = ReturnType<typeof catchSighup>;
 
-/**
- * Catches SIGHUP, which would otherwise end the process, and uses it to reload the secrets. A SIGHUP from a closed terminal
- * still ends the process.
- */
+/** Catches SIGHUP and uses it to reload the secrets. A SIGHUP from a closed terminal still ends the process. */
 export function catchSighup(self: NodeJS.Process) {
   const hadTerminal = hasTerminal();
   let signals = 0;

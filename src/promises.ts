@@ -18,9 +18,8 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /**
- * Whether a promise resolves within `ms`. Rejects if the promise rejects, and clears its timer either way. After a stall of the
- * process, the timer may fire before a result that has already arrived is read. It therefore waits one more turn of the event
- * loop.
+ * Whether a promise resolves within `ms`. Rejects if the promise rejects, and clears its timer either way. If the process
+ * stalls, the timer may fire before a result that has arrived is read, so this waits another turn of the event loop.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();

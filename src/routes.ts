@@ -24,10 +24,7 @@ const PAGES: Routes = {
 };
 const WORKSPACE_PATH = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
-/**
- * Every name that toRouteName() returns, with the methods of the route. Tests compare them with the app's routes and
- * openapi.json.
- */
+/** Every name that toRouteName() returns, with its methods. Tests compare them with the app's routes and openapi.json. */
 export const ROUTES: Routes = {
   ...PAGES,
   '/workspaces/{id}': READ,

@@ -15,8 +15,7 @@ const REDIS_WITHIN_MS = 500;
 const STORE_WITHIN_MS = 2_000;
 
 /**
- * Serves until SIGTERM or SIGINT, then shuts down. SIGHUP reloads the secrets. Resolves with the exit code. Rejects with a
- * StartupError if Cloakroom can't start.
+ * Serves until SIGTERM or SIGINT, then shuts down. Resolves with the exit code. Rejects with a StartupError if it can't start.
  */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
@@ -67,8 +66,7 @@ async function shutDown(services: Services, server: RunningServer): Promise<bool
 }
 
 /**
- * Returns the URL to log: PUBLIC_URL if it leads to this port, because sign-in works only there, and the socket's URL
- * otherwise.
+ * Returns the URL to log: PUBLIC_URL if it leads to this port, because sign-in works only there; otherwise the socket's URL.
  */
 function toBrowserUrl(config: Config, url: string): string {
   const { protocol, port, hostname } = new URL(config.publicOrigin);

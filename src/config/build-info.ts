@@ -18,9 +18,7 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/**
- * Reads the version from package.json. Never throws: reloading the secrets must work even while that file is being replaced.
- */
+/** Reads the version from package.json. Never throws: reloading secrets must work even while that file is being replaced. */
 function packageVersion(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist

@@ -4,10 +4,7 @@ import { StartupError } from '../errors.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * The configuration is invalid. Problems never contain a value: any value may be a secret, for example one set in the wrong
- * variable.
- */
+/** The configuration is invalid. Problems never contain a value: it may be a secret, set in the wrong variable. */
 export class ConfigError extends StartupError {
   override readonly name = 'ConfigError';
   /** Each starts with the name of a variable. */
@@ -111,9 +108,8 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would block until another
- * process writes to it, and a device may never end. O_NONBLOCK opens either without waiting. The checks use the open file, so
- * replacing the path can't bypass them.
+ * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would block, and a device
+ * may never end; O_NONBLOCK opens either immediately. The checks use the open file, so replacing the path can't bypass them.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -22,7 +22,7 @@ type FieldOf<Name extends Variable> = Name extends keyof typeof FIELDS
 type Fields = { readonly [Name in Variable as FieldOf<Name>]: Values[Name] };
 
 /**
- * The configuration, checked and frozen. It has a field for each variable in schema.ts (`maxBodyBytes` for `MAX_BODY_BYTES`).
+ * The configuration, checked and frozen. It has a field for each variable in schema.ts: `maxBodyBytes` for `MAX_BODY_BYTES`.
  */
 export interface Config extends Fields {
   readonly build: Build;

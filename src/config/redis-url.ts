@@ -86,10 +86,7 @@ function parseLogin(login: string): { username?: string; password?: string } {
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/**
- * Accepts only plain host names and addresses. Otherwise part of a password with an unencoded "@" could pass for a host and be
- * logged.
- */
+/** Accepts only plain hosts. Otherwise part of a password with an unencoded "@" could pass for a host and be logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};

@@ -16,10 +16,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export function createConsoleRouter(deps: {
   /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /**
-   * Returns when the request's session ends (ISO 8601). Scripts compare this time to detect that another session has replaced
-   * theirs.
-   */
+  /** Returns when the request's session ends (ISO 8601). Scripts use it to detect that another session has replaced theirs. */
   readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;

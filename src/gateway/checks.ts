@@ -7,8 +7,7 @@ import type { ApiRequest } from './api-request.ts';
 import { bodyTooLarge } from './request-body.ts';
 
 /**
- * Checks everything in the request head that doesn't need the session, in the order documented in docs/api.md. Throws the
- * problem.
+ * Checks everything in the request head that doesn't need the session, in the order given in docs/api.md. Throws the problem.
  */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const framingProblem = checkFraming(req);

@@ -163,8 +163,8 @@ function isName(name: string, lowerCase: string): boolean {
 }
 
 /**
- * Lower-cases a name and replaces `_`, `.` and other punctuation with `-`, because some servers do the same. Otherwise a header
- * could evade a rule by its spelling.
+ * Lower-cases a name and replaces `_`, `.` and other punctuation with `-`, as some servers do, so that no spelling evades a
+ * rule.
  */
 function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');

@@ -239,8 +239,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   }
 
   onError(error: Error): void {
-    // undici expects as many bytes as `Content-Length` states. In a 304, that is the length of the corresponding 200 (RFC 9110
-    // §8.6).
+    // undici expects as many bytes as `Content-Length` states, but in a 304 that is the length of the 200 (RFC 9110 §8.6).
     const isBodiless = this.#status === 204 || this.#status === 304;
     if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onComplete();
@@ -292,9 +291,7 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
   res.writeHead(status);
 }
 
-/**
- * Returns the error that the client sees. Errors in the request body are already the gateway's own and are returned unchanged.
- */
+/** Returns the error that the client sees. Errors in the request body are already the gateway's own and are kept. */
 function toProblem(error: Error): Error {
   if (error instanceof AppError || error instanceof RequestAbortedError) return error;
   return new AppError(toServiceErrorCode(error), { cause: error });

@@ -27,8 +27,8 @@ export function hasBody(req: IncomingMessage): boolean {
 /**
  * Streams a request body in constant memory and keeps a small body for a repeat. The stream fails if the body exceeds
  * `maxBytes`, if nothing arrives for `silenceMs`, or if it arrives more slowly than `pace`. Time during which the service isn't
- * reading doesn't count. If the stream closes early, the rest of the body is read and dropped, because leaving it unread would
- * block the connection.
+ * reading doesn't count. If the stream closes early, the rest of the body is read and dropped, because it would block the
+ * connection.
  */
 export function createRequestBody(
   req: IncomingMessage,

@@ -46,10 +46,7 @@ interface AccessLogOptions {
 
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
-/**
- * Writes a log line and records a metric for each request. Repeated successful health checks are logged at `debug`, because
- * they can outnumber all other requests.
- */
+/** Writes a log line and records a metric for each request. Repeated successful health checks are logged at `debug`. */
 export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
   const isRepeatedHealthCheck = createHealthCheckFilter();
 
@@ -143,8 +140,7 @@ function toLoggedPath(target: string): string {
 const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
 
 /**
- * Returns a function that recognises repeated successful health checks. The first success on each path, at startup or after a
- * failure, is not a repeat.
+ * Returns a function that recognises repeated successful health checks: all but the first success after startup or a failure.
  */
 function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   const succeeding = new Set<string>();

@@ -55,10 +55,7 @@ export class Connection {
     socket.once('close', () => clearTimeout(this.#lingerTimer));
   }
 
-  /**
-   * Begins a request. Calls `handle` once Node has parsed the packet, because the response to a client that pipelines must
-   * include `Connection: close`.
-   */
+  /** Begins a request. Calls `handle` once the packet is parsed: a client that pipelines must get `Connection: close`. */
   begin(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     this.#state = 'responding';
     this.#requestCount += 1;
@@ -86,8 +83,7 @@ export class Connection {
   }
 
   /**
-   * Closes the connection in two steps (RFC 9112 §9.6): closes the server's side, then drops input until the client closes its
-   * side or the linger time has passed.
+   * Closes the connection in two steps (RFC 9112 §9.6): ends the server's side, then lingers until the client closes its own.
    */
   close(): void {
     const { socket } = this;
@@ -129,10 +125,7 @@ export class Connection {
     else if (this.#requestCount > 0 || !this.#isNew(drain)) this.closeIfIdleAfter(drain.idleMs);
   }
 
-  /**
-   * Whether the current request is refused because of a drain. The first request on a new connection is served, because the
-   * client couldn't know about the drain.
-   */
+  /** Whether a drain refuses the current request. The first request on a new connection is served: its client didn't know. */
   get refusesRequest(): boolean {
     return this.#drain !== null && !(this.#requestCount === 1 && this.#isNew(this.#drain));
   }
@@ -160,18 +153,13 @@ export class Connection {
     this.#bytesSent = sent;
   }
 
-  /**
-   * Destroys the connection, with a reset if an HTTP/1.0 client would otherwise mistake a partial response for a complete one.
-   */
+  /** Destroys the connection, with a reset if an HTTP/1.0 client would mistake a partial response for a complete one. */
   destroy(): void {
     if (this.#response === null) this.socket.destroy();
     else abortResponse(this.#response);
   }
 
-  /**
-   * Whether to accept the next request. A client may retry requests that it pipelined but that got no response (RFC 9112
-   * §9.3.2).
-   */
+  /** Whether to accept the next request. A client may retry pipelined requests that got no response (RFC 9112 §9.3.2). */
   #acceptsRequest(): boolean {
     if (this.#state === 'idle') return true;
     this.closeAfterResponse();
@@ -180,8 +168,7 @@ export class Connection {
 
   /**
    * Decides whether the connection stays open after the response. It closes if the rest of a large body may still arrive after
-   * an early response. It also closes after an upgrade request, because Node loses the rest of the packet; upgrades are never
-   * granted.
+   * an early response. It also closes after an upgrade request, which is never granted: Node loses the rest of the packet.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;

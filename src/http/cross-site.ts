@@ -33,8 +33,8 @@ export function passesCrossSiteCheck(
 
 /**
  * Refuses requests from other sites that embed a page as an image, frame or script (Fetch Metadata, resource isolation policy).
- * Such a site couldn't read the page, but each page costs requests to the service. Links from other sites and clients without
- * Fetch Metadata still work.
+ * They couldn't read the page, but each page costs requests to the service. Links and clients without Fetch Metadata still
+ * work.
  */
 export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site') ?? 'none';

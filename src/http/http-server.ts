@@ -32,8 +32,7 @@ export class HttpServer {
 
   constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
     this.#log = log;
-    // checkFraming() checks the Host header and counts header fields instead (request-framing.ts). Its errors close the
-    // connection.
+    // checkFraming() checks the Host header and counts header fields instead. Its errors close the connection.
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
     this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));
@@ -75,8 +74,8 @@ export class HttpServer {
   #closeSilentConnections(silenceMs: number): void {
     // Because of this listener, Node doesn't close silent connections itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Node's timeout treats any input as activity. By sending an occasional byte, a client could keep a response alive that it
-    // never reads.
+    // Node's timeout counts any input as activity, so a client could keep a response that it never reads alive with single
+    // bytes.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -134,7 +133,6 @@ interface ParseError extends NodeJS.ErrnoException {
 function toStatus({ code, reason }: ParseError): number {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  // HTTP/2 with prior knowledge, or an unknown version. This compares the reason, because the parser uses the same code for a
-  // bare LF after the version.
+  // HTTP/2 with prior knowledge, or an unknown version. The parser's code for the latter is also that of a bare LF.
   return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
 }

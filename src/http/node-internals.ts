@@ -1,9 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// This file contains every change that Connection and Shutdown make to Node's HTTP server without a public API. It was checked
-// with Node 20.20 and 24.21. The tests in test/app/http/ and test/processes/http/ fail if another version behaves differently
-// (docs/decisions/0008).
+// This file contains all changes to Node's HTTP server that have no public API. It was checked with Node 20.20 and 24.21. The
+// tests in test/app/http/ and test/processes/http/ fail if another version behaves differently (docs/decisions/0008).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
 interface Parser {
@@ -15,8 +14,7 @@ const STOP_PARSING = 2;
 
 /**
  * Drops the first request head for which `accepts` returns false, and stops parsing. Node itself would create a request and a
- * response for every head in a packet before any handler runs. A packet of 64 KiB would take 5 MB of memory until the
- * connection closes.
+ * response for every head in a packet first. A packet of 64 KiB would take 5 MB of memory until the connection closes.
  */
 export function filterRequests(socket: Socket, accepts: () => boolean): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
@@ -62,8 +60,7 @@ interface Handle {
 }
 
 /**
- * Stops accepting connections. `http.Server.close()` would also destroy idle connections immediately, even if a request is just
- * arriving.
+ * Stops accepting connections. `http.Server.close()` would also destroy idle connections on which a request may be arriving.
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);

@@ -38,8 +38,7 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
  */
 export function abortResponse(res: ServerResponse): void {
   const { socket } = res;
-  // Once the end of the stream is being sent, Node can't reset the socket and would never close it. It sends the end after all
-  // other bytes.
+  // Once the end of the stream is being sent, after all other bytes, Node can't reset the socket and would never close it.
   const canReset = socket !== null && (!socket.writableEnded || socket.writableLength > 0);
   if (res.req.httpVersion === '1.0' && canReset) socket.resetAndDestroy();
   res.destroy();

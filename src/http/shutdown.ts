@@ -15,17 +15,14 @@ export interface ShutdownOptions {
 const ACCEPTING_PART = 1 / 3;
 /** Maximum time a closing connection waits for the client, in ms. It is also limited to half of the drain. */
 const LINGER_MS = 2_000;
-/**
- * Maximum wait for destroyed sockets to close, in ms. They normally close immediately; this ends the drain if Node never closes
- * one.
- */
+/** Maximum wait for destroyed sockets to close, in ms. Normally they close immediately. */
 const DESTROY_MS = 1_000;
 /** A client that polls readiness at longer intervals than this (ms) is not treated as a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
- * Shuts a server down without losing a request. It keeps serving requests until a load balancer that polls readiness has seen a
- * 503 (docs/decisions/0008).
+ * Shuts a server down without losing requests. It keeps serving until a load balancer that polls readiness has seen a 503
+ * (docs/decisions/0008).
  */
 export class Shutdown {
   readonly #server: Server;
@@ -94,8 +91,8 @@ export class Shutdown {
   }
 
   /**
-   * Resolves once the next readiness check has received its response and no request has arrived for GRACE_MS. By then the load
-   * balancer sends its requests elsewhere. Resolves immediately if no load balancer polls readiness, and at `latest` in any
+   * Resolves once the next readiness check has received its response and no request has arrived for GRACE_MS, because by then
+   * the load balancer uses other servers. Resolves immediately if no load balancer polls readiness, and at `latest` in any
    * case.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {

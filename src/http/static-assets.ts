@@ -19,10 +19,7 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
   const files = readFiles(folder);
   const version = versionOf(files);
   return {
-    /**
-     * Returns the URL of a file, given its path in the folder. The URL changes when any file changes. Throws for an unknown
-     * file.
-     */
+    /** Returns the URL of a file in the folder. The URL changes when any file changes. Throws for an unknown file. */
     url: (file: string): string => {
       if (!files.has(file)) throw new Error(`There is no asset ${file}`);
       return `${BASE}${version}/${file}`;

@@ -10,8 +10,8 @@ export type Render = (name: string, data: object) => string;
 const VIEWS = fileURLToPath(new URL('../../views', import.meta.url));
 
 /**
- * Compiles all templates in a folder. `shared` is passed to every template. Rendering never reads a file, so error pages work
- * even when file descriptors run out.
+ * Compiles all templates in a folder. `shared` is passed to all of them. Rendering never reads a file, so error pages work even
+ * when file descriptors run out.
  */
 export function createRender(shared: object = {}, views = VIEWS): Render {
   const eta = new Eta({ views, cache: true, autoEscape: true });

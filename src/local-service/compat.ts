@@ -21,8 +21,7 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 
 /**
  * Creates the router for LOCAL_SERVICE_COMPAT, which runs before the endpoints. It rewrites requests from common clients so
- * that they conform to the interface. The endpoints are unaware of this mode and still apply all their strict checks. `errors`
- * is a tokenErrorHandler.
+ * that they conform to the interface. The strict endpoints are unaware of this mode. `errors` is a tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });

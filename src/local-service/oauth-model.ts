@@ -125,8 +125,7 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // The library's types require these two methods, but only its authorization and API endpoints call them, and this service
-    // has its own.
+    // The library's types require these, but only its authorization and API endpoints call them, and this service has its own.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
@@ -136,8 +135,7 @@ const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
  * Throws InvalidGrantError if the verifier doesn't match the challenge (RFC 7636 §4.6), or if only one of them is present (RFC
- * 9700 §4.8.2). The library checks the verifier only after it has used up the code, but a faulty request must not cost the app
- * its code.
+ * 9700 §4.8.2). The library checks this only after using up the code, but a faulty request must not cost the app its code.
  */
 function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
   if (challenge === undefined) {

@@ -12,9 +12,7 @@ export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
 
 /** A user's consent. Codes and tokens refer to their grant, so revoking the grant revokes all of them. */
 export interface Grant {
-  /**
-   * The app that the user authorized. A code or token issued to another app results in `invalid_grant` (interface, section 7).
-   */
+  /** The app that the user authorized. A code or token issued to another app is an `invalid_grant` (interface, section 7). */
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];

@@ -30,8 +30,7 @@ export function tokenEndpoint(
 
 /**
  * Responds with one of the four errors in interface section 7: `invalid_client` with a 401, the others with a 400. Errors that
- * are not the client's fault get a 503 or 500 in the format of API errors, not as OAuth errors. If `takesBasic` is set, a 401
- * offers HTTP Basic (RFC 6749 §5.2).
+ * are not the client's fault get a 503 or 500 as API errors. If `takesBasic` is set, a 401 offers HTTP Basic (RFC 6749 §5.2).
  */
 export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const handleAsApi = apiErrorHandler(log);

@@ -52,8 +52,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
 }
 
 /**
- * Throws for an error response (RFC 6749 §4.1.2.1). Any site can link here with made-up errors, so the page shows only a plain
- * code.
+ * Throws for an error response (RFC 6749 §4.1.2.1). Any site can link here with made-up errors, so only a plain code is shown.
  */
 function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
   const error = query.get('error');

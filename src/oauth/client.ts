@@ -14,9 +14,7 @@ export type OAuthClient = ReturnType<typeof createOAuthClient>;
 /** The token endpoint responded with an OAuth error (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
-  /**
-   * The error code. It is not named `code`, because the logger prints that property, and an unknown code may quote the request.
-   */
+  /** The error code. It is not named `code`, because the logger prints that property, and an unknown code may quote secrets. */
   readonly error: string;
 
   constructor(error: string) {

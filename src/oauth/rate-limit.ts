@@ -12,16 +12,12 @@ import { settlesWithin } from '../promises.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
-/**
- * Providers usually assign a customer at most one prefix of this length (RFC 6177), so each such prefix is counted as one
- * address.
- */
+/** Providers usually assign a customer at most a prefix of this length (RFC 6177), so each prefix is counted as one address. */
 const IPV6_PREFIX = 48;
 /** Fraction of its limit above which an address is considered to have many sign-ins. */
 const MANY_SIGN_INS_PART = 1 / 4;
 /**
- * Maximum wait for a count in Redis, in ms. The sign-in then waits for Redis again. During an outage, the 503 is due within two
- * seconds, including both waits.
+ * Maximum wait for a count in Redis, in ms. It leaves time for a 503 within two seconds if the sign-in also waits for Redis.
  */
 const REDIS_TIMEOUT_MS = 200;
 /** Maximum number of keys that a process counts. Each key takes 150 bytes. */
@@ -75,10 +71,7 @@ export function createSignInLimit(deps: {
   });
 }
 
-/**
- * Whether the client address of a request has started many sign-ins, even if it is within its limit. Never true without a
- * limit.
- */
+/** Whether the client address has started many sign-ins, even if it is within its limit. Never true without a limit. */
 export function hasManySignIns(req: Request): boolean {
   const { rateLimit: counted } = req as CountedRequest;
   return counted !== undefined && counted.used > counted.limit * MANY_SIGN_INS_PART;

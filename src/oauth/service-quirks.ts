@@ -35,9 +35,7 @@ export function toStandardResponse({ status, text }: TokenResponse): Response {
   });
 }
 
-/**
- * Returns a lifetime in seconds. An invalid lifetime is treated as missing, because the service may not issue the tokens again.
- */
+/** Returns a lifetime in seconds. An invalid lifetime is treated as missing, because the tokens may not be issued again. */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
   const isValid = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;

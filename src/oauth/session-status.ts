@@ -8,8 +8,8 @@ import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `GET /auth/session`: reports whether the browser is signed in, and until when (ISO 8601, UTC). It doesn't extend the idle
- * time, so pages may poll it.
+ * `GET /auth/session`: reports whether the browser is signed in, and until when. Doesn't extend the idle time, so pages may
+ * poll it. Times are ISO 8601, UTC.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => deps.store.peek(id, context));
@@ -17,8 +17,7 @@ export function createSessionStatus(deps: AuthDeps): RequestHandler {
 
 /**
  * `POST /auth/session`: extends the idle time, like any use of the session, and responds like GET. Pages send it when the user
- * chooses to stay signed in. It can't extend a session beyond SESSION_MAX_SECONDS. It gets the same cross-site check as unsafe
- * API requests.
+ * chooses to stay signed in. It never exceeds SESSION_MAX_SECONDS. It gets the cross-site check for unsafe API requests.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;

@@ -13,9 +13,7 @@ const transactionSchema = z.object({
   returnTo: z.string(),
   /** Hash of the cookie that binds the transaction to the browser. */
   browser: z.string(),
-  /**
-   * Session id in the cookie when the transaction started. Browsers don't send a strict cookie when the service redirects back.
-   */
+  /** Session id in the cookie at the start. Browsers don't send a strict cookie when the service redirects back. */
   previousSession: z.string().optional(),
 });
 
@@ -38,7 +36,7 @@ export function createSignInTransactions(deps: {
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
   /**
-   * Returns a browser's binding cookies: usually one, or several if the first sign-ins started in several tabs simultaneously.
+   * Returns a browser's binding cookies: usually one, but several if its first sign-ins started in several tabs simultaneously.
    */
   const browserCookies = (cookieHeader: string | undefined): [name: string, value: string][] =>
     Object.entries(parse(cookieHeader ?? '')).flatMap(([name, value = '']) =>

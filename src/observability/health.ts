@@ -5,8 +5,7 @@ import { createGauge } from './prometheus.ts';
 type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
 /**
- * Registers the health check gauges: 1 for yes, 0 for no. A process with several apps is ready if all of them are, and draining
- * if any of them is.
+ * Registers the health check gauges. A process with several apps is ready if all of them are, and draining if any of them is.
  */
 export function createHealthMetrics(registry: Registry) {
   return {
@@ -26,8 +25,7 @@ export function createHealthMetrics(registry: Registry) {
 /**
  * Serves the health checks. `GET /healthz` returns 200 while the process is running. `GET /readyz` returns 200 while it can
  * serve requests, or 503 and what is missing, within two seconds. While Redis is full, the process is ready but `limited`,
- * because users can't sign in. The responses reveal nothing else. The gauges report the same state; `metrics` is null if
- * metrics are off.
+ * because users can't sign in. The gauges report the same state; `metrics` is null if metrics are off.
  */
 export function createHealthRouter({
   servesSessions,

@@ -3,16 +3,13 @@ import type { Registry } from 'prom-client';
 
 /** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
-/**
- * Maximum number of connections. Node keeps every pipelined request until the connection closes: about 5 MB for a single
- * packet.
- */
+/** Maximum number of connections. Node keeps pipelined requests until the connection closes: about 5 MB per packet. */
 const MAX_CONNECTIONS = 16;
 
 /**
  * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until disposed of. Each connection carries one
- * request. Requests that arrive while metrics are being gathered share the result, because it is large and a client may never
- * read it.
+ * request. Requests that arrive while metrics are gathered share the result, because it is large and a client may never read
+ * it.
  */
 export async function startMetricsServer(
   registry: Registry,

@@ -40,10 +40,7 @@ function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
 /** Adds a source to a gauge. */
 export type AddGaugeSource = (read: () => Promise<number>) => void;
 
-/**
- * Registers a gauge that reads its sources at each scrape. `combine` merges their values, because a process may run several
- * apps.
- */
+/** Registers a gauge that reads its sources at each scrape. `combine` merges their values if a process runs several apps. */
 export function createGauge(
   registry: Registry,
   options: {
@@ -134,10 +131,7 @@ function toValues(name: string, buckets: readonly number[], { labels, counts, su
 /** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` without a response. */
 export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
 
-/**
- * Returns the index of a status in STATUS_CLASSES. An invalid status is counted as `5xx`. Final responses never have a 1xx
- * status.
- */
+/** Returns the index of a status in STATUS_CLASSES. An invalid status is counted as `5xx`. */
 export function statusClassIndex(status: number | undefined): number {
   return status === undefined ? 0 : Math.min(Math.max(Math.floor(status / 100), 1), 5) - 1;
 }

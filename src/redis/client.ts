@@ -47,9 +47,7 @@ export class StoreUnavailableError extends AppError {
   }
 }
 
-/**
- * Waits at most 1.5 s for the reply to a Redis command. Rejects with StoreUnavailableError if the command fails for any reason.
- */
+/** Waits at most 1.5 s for the reply to a Redis command. Rejects with StoreUnavailableError if the command fails. */
 export function storeReply<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));

@@ -24,10 +24,7 @@ const TRIAL_OPTIONS = {
   retryStrategy: () => null,
 } as const;
 
-/**
- * Returns the login for Sentinels. They often share the password of their Redis, and a Sentinel without a password accepts any.
- * They don't know the users in Redis.
- */
+/** Returns the login for Sentinels. They often share the password of their Redis, but they don't know its users. */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
 }

@@ -70,7 +70,7 @@ export function createSessionCookie(options: {
 }
 
 /**
- * Derives the key that signs cookies (RFC 5869). Encryption uses other keys. Changing the info string would sign all users out.
+ * Derives the key that signs cookies (RFC 5869), unlike any encryption key. Changing the info string would sign all users out.
  */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(

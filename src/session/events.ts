@@ -32,10 +32,7 @@ export function createSessionMetrics(registry: Registry) {
   return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };
 }
 
-/**
- * Logs the start, refresh and end of sessions, and counts starts and ends. `context` belongs to the request that caused the
- * event.
- */
+/** Logs the start, refresh and end of sessions, and counts starts and ends. `context` belongs to the request that caused it. */
 export function createSessionEvents(log: Logger, metrics: SessionMetrics | null) {
   return {
     started(id: string, context?: RequestContext): void {

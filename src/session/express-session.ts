@@ -76,10 +76,7 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/**
- * Returns express-session's session. Throws if there is none. That happens after its store has emitted `disconnect`, which
- * means an outage, not a sign-out.
- */
+/** Returns express-session's session. Throws if there is none, because its store has emitted `disconnect`: Redis is down. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));
@@ -127,8 +124,8 @@ class EncryptedRedisStore extends RedisStore {
 
   /**
    * Stores the session that a sign-in starts, once. express-session saves a regenerated session again when the response ends,
-   * and delays the response until then. A second save couldn't undo a refresh or sign-out in between anyway, because create()
-   * never overwrites.
+   * and delays the response until then. Even a second save couldn't undo a refresh or sign-out, because create() never
+   * overwrites.
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
     if (this.#saved.has(session)) {
@@ -143,9 +140,7 @@ class EncryptedRedisStore extends RedisStore {
     await this.#store.end(id).then(() => done(null), done);
   }
 
-  /**
-   * Does nothing, because get() has already restarted the idle time. Calls back immediately, so that the response doesn't wait.
-   */
+  /** Does nothing, because get() has already restarted the idle time. Calls back immediately to avoid delaying the response. */
   override touch(_id: string, _session: SessionData, done: Done<void> = ignore): Promise<void> {
     done(null);
     return Promise.resolve();

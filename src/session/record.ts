@@ -44,10 +44,7 @@ export function parseRecord(text: string): SessionRecord | null {
   }
 }
 
-/**
- * Whether two grants come from the same refresh. Comparing access tokens is not enough, because a service may reissue the same
- * access token with a new refresh token.
- */
+/** Whether two grants come from the same refresh. A service may reissue an access token with a new refresh token. */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }
@@ -60,10 +57,7 @@ export function isNewer(grant: Grant, stale: StaleToken): boolean {
   return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
 }
 
-/**
- * Returns when a session reaches its maximum age, in ISO 8601 UTC. That time never changes, so it identifies a session without
- * revealing its id.
- */
+/** Returns when a session reaches its maximum age, in ISO 8601 UTC. This identifies a session without revealing its id. */
 export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {
   return new Date(createdAt + maxSeconds * 1_000).toISOString();
 }

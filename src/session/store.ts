@@ -27,10 +27,7 @@ export interface SessionStoreOptions {
 
 /** Replaces the value of an ended session, so that a late write finds neither the old value nor a free key. */
 const TOMBSTONE = 'ended';
-/**
- * Longer than a sign-in can take to create its session. A refresh may write even later, but its compare-and-set fails if the
- * key is missing.
- */
+/** Longer than any sign-in takes to create its session. A later write by a refresh fails, because the key is missing. */
 const TOMBSTONE_SECONDS = 600;
 
 /** A record takes 1 to 5 kB, depending on its tokens, so the cache takes at most 50 MB. */
@@ -112,9 +109,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return session;
   };
 
-  /**
-   * Re-encrypts a session under the first session key, without delaying the request. If that fails, the next read tries again.
-   */
+  /** Re-encrypts a session under the first session key, in the background. If that fails, the next read tries again. */
   const encryptAgain = (session: Session) => {
     replace(session, session.record).catch((error: unknown) => {
       log.warn({ err: error }, 'session not re-encrypted');

@@ -2,10 +2,7 @@ import { Client, Dispatcher, buildConnector } from 'undici';
 
 /** How long a connection rests after a response, in ms. It is used earlier if no other connection is available. */
 const REST_MS = 100;
-/**
- * Maximum number of idle connections before new requests reuse one that has not rested. Under load, open connections cost CPU
- * time.
- */
+/** Maximum number of idle connections before requests reuse one that has not rested. Open connections cost CPU time. */
 const MAX_RESTING_CONNECTIONS = 8;
 
 export interface ConnectionPoolOptions {
@@ -101,8 +98,7 @@ export class ConnectionPool extends Dispatcher {
   #send(connection: Connection, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
     connection.handler = handler;
     connection.client.dispatch(options, handler);
-    // undici fails an invalid request immediately and emits no `drain`, so release the connection here. undici's own pools lose
-    // it.
+    // undici fails an invalid request immediately, without `drain`, so release the connection here. Its own pools lose it.
     if (connection.client.stats.size === 0) this.#release(connection);
   }
 
@@ -131,8 +127,7 @@ function createClient(
     connect(to, done) {
       connect(to, (...result) => {
         const [error, socket] = result;
-        // Replace this error: undici 7 would count the failed request as running forever, and the pool would lose the
-        // connection.
+        // Replace this error: undici 7 would count the request as running forever, and the pool would lose the connection.
         if (hasCode(error, 'ERR_TLS_CERT_ALTNAME_INVALID')) {
           done(new Error('the certificate has another name', { cause: error }), null);
           return;

@@ -13,10 +13,7 @@ const MAX_ROUNDS = 8;
 const PLAIN = /^(?:\/[\w~!$&'()*,:=@-]+(?:\.[\w~!$&'()*,:=@-]+)*)+\/?(?:\?[^\x00-\x20\x7f#]*)?$/; // oxlint-disable-line no-control-regex
 const NEAR_AUTHORIZATION = new RegExp(`^${AUTHORIZATION_PATH}`, 'i');
 
-/**
- * A segment that a server may read as `.` or `..`, for example because it trims white space or finds encoded parameters or a
- * query after the dots.
- */
+/** A segment that a server may read as `.` or `..`, because it trims white space or finds encoded parameters after the dots. */
 const DOT_SEGMENT = /^[\s+]*\.\.?[\s+]*(?:[;?#]|$)/;
 /** The segments of the authorization path, matched just as loosely. Windows drops dots and spaces at the end of a name. */
 const AUTHORIZATION = AUTHORIZATION_PATH.split('/')

@@ -117,10 +117,7 @@ export function createApiClient(deps: {
     }
   };
 
-  /**
-   * Sends a GET. After a 401, refreshes the token and repeats the GET, but only once: a service that refuses a fresh token has
-   * another problem.
-   */
+  /** Sends a GET. After a 401, refreshes the token and repeats the GET, but only once. */
   const get = async (request: PageRequest, query = ''): Promise<ServiceResponse> => {
     const { session, context } = request;
     const token = await tokens.accessToken(session, context);
@@ -159,8 +156,8 @@ export function createApiClient(deps: {
 
     /**
      * Starts reading an item while the page waits for a list. The returned function waits for at most another second, and
-     * resolves with the item or null. It never rejects: this route is not a documented part of the interface, and the page
-     * works without the item.
+     * resolves with the item or null. It never rejects: the interface doesn't document this route, and the page works without
+     * the item.
      */
     startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();

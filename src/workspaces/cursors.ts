@@ -27,10 +27,7 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 /** Maximum number of lists per session. The least recently used list is dropped first. */
 const MAX_LISTS = 32;
-/**
- * Maximum JSON size for one list: about 600 pages with typical cursors, or at least one page with the longest cursor.
- * Encryption adds a third.
- */
+/** Maximum JSON size for one list: about 600 typical cursors, or at least one of maximum length. Encryption adds a third. */
 const MAX_BYTES = 98_304;
 
 /** Stores a list and marks it as the most recently used. Every key always has a time to live. */
@@ -68,10 +65,7 @@ export function createCursors(deps: {
       : (z.array(pageStartSchema).safeParse(JSON.parse(decrypted.text)).data ?? []);
   };
 
-  /**
-   * Stores the page starts of a list. If the session has too many lists, resolves with the hash of the least recently used
-   * list.
-   */
+  /** Stores the page starts of a list. If the session has too many lists, resolves with the hash of the least recently used. */
   const write = async (list: ListName, starts: readonly PageStart[]): Promise<unknown> => {
     const hash = toHash(list);
     const key = keyOf(list.sessionId, hash);

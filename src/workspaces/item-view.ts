@@ -205,9 +205,7 @@ function toText(value: unknown): string {
   return person === undefined ? toJson(value) : shorten(person, MAX_DETAIL_TEXT);
 }
 
-/**
- * Returns the start of a value as JSON. Stops early if the value is very large, or nested deeply enough to overflow the stack.
- */
+/** Returns the start of a value as JSON. Stops early if the value is very large, or nested too deeply for the stack. */
 function toJson(value: unknown): string {
   let left = MAX_JSON_VALUES;
   try {

@@ -41,8 +41,7 @@ export function toWorkspaceSearchView(result: SearchResult, search: SearchParams
 }
 
 /**
- * Returns a function that creates the view of a page of items in a workspace. Its argument is the workspace as described by the
- * service, or null.
+ * Returns a function that creates the view of a page of items in a workspace. It takes the workspace from the service, or null.
  */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toListView(toItemList(place), listed, requested);
@@ -98,10 +97,7 @@ function toItemList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList
 
 const MAX_IN_TITLE = 30;
 
-/**
- * Formats a text for use in a page title. Removes direction marks, because a title has no markup to keep them from reordering
- * the surrounding words.
- */
+/** Formats a text for a page title. Removes direction marks, which would reorder the surrounding words. */
 function toTitlePart(text: string): string {
   const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
   return shorten(plain.trim(), MAX_IN_TITLE);

@@ -26,9 +26,7 @@ export interface ListedPage extends PositionedPage {
 interface SeekTarget {
   /** The first page of interest. Seeking starts there or earlier. */
   readonly page: number;
-  /**
-   * Starts over, and returns a function that checks whether a page is the last one needed. It gets each page once, in order.
-   */
+  /** Starts over. Returns a function that checks whether a page is the last one needed. It gets each page once, in order. */
   start(): (page: PositionedPage) => boolean;
 }
 
@@ -118,8 +116,7 @@ export function createPaging(deps: {
 }
 
 /**
- * Returns a function that refuses a cursor that the list has already returned, which would repeat pages forever. It keeps only
- * digests, because cursors may be long.
+ * Returns a function that refuses a cursor seen before, which would repeat pages forever. Keeps digests: cursors may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {
   const seen = new Set<string>();
@@ -131,9 +128,7 @@ export function createLoopGuard(): (cursor: string | undefined) => void {
   };
 }
 
-/**
- * Returns null for a 429. Seeking itself may exceed the service's rate limit, in which case the page reached so far is shown.
- */
+/** Returns null for a 429. If seeking exceeds the service's rate limit, the page reached so far is shown. */
 function unlessRateLimited(error: unknown): null {
   if (error instanceof ServiceStatusError && error.serviceStatus === 429) return null;
   throw error;

@@ -27,10 +27,7 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
   readonly render: Render;
   /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /**
-   * Returns when the request's session ends (ISO 8601). Scripts compare this time to detect that another session has replaced
-   * theirs.
-   */
+  /** Returns when the request's session ends (ISO 8601). Scripts use it to detect that another session has replaced theirs. */
   readonly sessionEnd: (req: Request) => string;
   readonly currentSession: (req: Request) => Session;
   /** The kinds of item in a workspace (`WORKSPACE_ITEMS`); at least one. */

@@ -66,10 +66,7 @@ const MAX_LIMIT = 100;
 /** Far more pages than any real list has. */
 const MAX_PAGE = 1_000_000;
 
-/**
- * Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps both, and ignores values that are not whole
- * numbers.
- */
+/** Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query, and clamps both. Ignores values that are not integers. */
 export function parsePage(query: ParsedQuery, defaultLimit: number): PageParams {
   const limit = parseWholeNumber(query['limit']) ?? defaultLimit;
   const page = parseWholeNumber(query['page']) ?? 1;

@@ -34,8 +34,8 @@ export function createWorkspaces(options: WorkspacesOptions) {
 
 /**
  * Returns the limits for concurrent pages. A page has at most two requests to the service in flight, so one session can take at
- * most a quarter of the connections, and all sessions together can take all of them. Users don't load more than 16 tabs
- * simultaneously.
+ * most a quarter of the connections, and all sessions together can take all of them. Users don't load more than 16 tabs at a
+ * time.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

@@ -88,8 +88,8 @@ function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');
   const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
-    // Redis loads its append-only file as this user, and drops commands that the user may not run. Clients can't sign in as
-    // this user.
+    // Redis loads its append-only file as this user, and drops commands that it may not run. Clients can't sign in as this
+    // user.
     'user default off ~* &* +@all',
     `user cloakroom on #${hash(appPassword)} ~* ${rights}`,
     `user local-service on #${hash(localServicePassword)} ~${LOCAL_SERVICE_PREFIX}* ${rights}`,

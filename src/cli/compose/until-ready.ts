@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. It
-// exits after the timeout in any case, because the load balancer can start with those that are ready. until-ready.js SECONDS
-// HOST:PORT …
+// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After
+// the timeout it exits anyway, because the load balancer can start with fewer.
 
 const POLL_EVERY_MS = 250;
 const RESPONSE_TIMEOUT_MS = 3_000;

@@ -77,9 +77,7 @@ function variableOf(text: string): string {
   return (/^\w+/.exec(text)?.[0] ?? '').replace(/_FILE$/, '');
 }
 
-/**
- * Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` disables the checks for production.
- */
+/** Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` would disable production checks. */
 function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
   if (mode === 'production') return ok('production');
@@ -112,9 +110,7 @@ function isWeak(key: readonly number[]): boolean {
   return isText || new Set(steps).size === 1 || new Set(key).size < MIN_DIFFERENT_BYTES;
 }
 
-/**
- * Permission bits that let others access a file or let its group write to it. Group read access is common on hosting platforms.
- */
+/** Permission bits that let others access a file or let its group write to it. Platforms often grant the group read access. */
 const TOO_OPEN = 0o027;
 
 /** Finds secret files that other users can access. Never prints a path, because the variable may contain a secret instead. */

@@ -3,10 +3,7 @@ const STATUSES = ['ok', 'skipped', 'warning', 'problem'] as const;
 
 export type Status = (typeof STATUSES)[number];
 
-/**
- * The result of a check, in words for the operator. Never contains a secret, or a value that may be a secret set in the wrong
- * variable.
- */
+/** The result of a check, in words for the operator. Never contains a secret, or a value that may be a misplaced secret. */
 export interface Result {
   readonly status: Status;
   /** The state and its consequences. Only this text may contain text from a server, such as an address. */

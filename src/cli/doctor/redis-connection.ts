@@ -39,7 +39,7 @@ export function isForbidden(reply: Reply): boolean {
 }
 
 /**
- * Connects, signs in, selects the database, and calls `use` to send commands. Resolves with the problem if any of that fails.
+ * Connects, signs in, selects the database, and calls `use` to send commands. If any of that fails, resolves with the problem.
  */
 export async function withConnection<T>(
   { name, options, db }: RedisServer,
@@ -70,8 +70,7 @@ export async function withConnection<T>(
     };
     try {
       await client.connect();
-      // connect() resolves even if the login failed, so try PING. A user without permission for PING is signed in, and
-      // Cloakroom doesn't need PING.
+      // connect() resolves even if the login failed, so try PING. If only PING is forbidden, the login works.
       const pong = await send('PING');
       if ('error' in pong && !isForbidden(pong)) throw new Error(pong.error);
       const selected = await send('SELECT', db);

@@ -7,9 +7,7 @@ const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)]
 /** Shorter names, such as HOST and PORT, resemble too many others. */
 const MIN_LENGTH = 6;
 
-/**
- * Finds variables that Cloakroom doesn't read, but whose names resemble those of variables that it does. Never prints values.
- */
+/** Finds variables that Cloakroom doesn't read, but whose names resemble those that it does. Never prints values. */
 export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);

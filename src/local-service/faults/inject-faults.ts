@@ -80,8 +80,7 @@ const readFormNow = promisify<Request, Response>(readForm());
 /** Waits for `ms` milliseconds. Resolves to false as soon as the client disconnects. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // The client may have disconnected during the fault lookup. Watch the socket, because Node emits `close` for only one of
-  // several pipelined responses.
+  // The client may have disconnected already. Watch the socket: Node emits `close` for only one of several pipelined responses.
   if (socket.destroyed) return false;
   const disconnected = new AbortController();
   const abort = () => disconnected.abort();
@@ -128,8 +127,7 @@ async function applyFault(
       await store.grants.revoke((await findGrant(req, store)) ?? '');
       return true;
     case 'next-expired':
-      // Replace only a successful response, because the endpoint checks for other errors in the request before an expired
-      // cursor.
+      // Replace only a successful response, because the endpoint checks for other errors before an expired cursor.
       replaceResponse(res, (body) => {
         if (res.statusCode === 200) sendApiError(res, expiredCursor());
         else res.end(body);
@@ -214,10 +212,7 @@ function resetConnection(res: Response): void {
   res.req.socket.resetAndDestroy();
 }
 
-/**
- * Sends headers with the length of the complete body, then half of the body, and closes the connection. If the body is too
- * short to halve, resets the connection.
- */
+/** Sends the headers and half of the body, and closes the connection. Resets it if the body is too short. */
 function sendHalf(res: Response, body: Buffer): void {
   const half = body.subarray(0, Math.floor(body.length / 2));
   if (half.length === 0) {

@@ -86,10 +86,7 @@ function muralAt(workspace: Workspace, id: string, roomId: number, index: number
   };
 }
 
-/**
- * Returns the time at which an item was created. No two items in a list have the same time, because consecutive items are at
- * least seven hours apart.
- */
+/** Returns the time at which an item was created. Consecutive items in a list are at least seven hours apart. */
 function createdOn(workspace: Workspace, index: number): number {
   return (
     workspace.createdOn + (index + 1) * DAY + pseudoRandom(workspace.id, `item-${index}`, 1_000) * MINUTE

@@ -77,7 +77,7 @@ export function createTokenRefresh(options: RefreshOptions) {
   let deadline = Infinity;
 
   /**
-   * Resolves with an unexpired grant that is newer than the stale token. Rejects with SessionEndedError, TokenEndpointError or
+   * Resolves with an unexpired grant newer than the stale token. Rejects with SessionEndedError, TokenEndpointError or
    * StoreUnavailableError.
    */
   const refresh = async (task: RefreshTask): Promise<RefreshResult> => {
@@ -150,8 +150,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     if (!isInTime()) throw new ShuttingDownError();
     task.entry = await journal.open(session, task.lock);
     if (task.entry === null) return null;
-    // If this process is paused from here on, it may lose the lock, and another may use the refresh token. `maySend` checks for
-    // that.
+    // If this process is paused from here on, it may lose the lock, and another may use the refresh token: `maySend` checks.
     const maySend = () => task.lock.isFresh() && isInTime();
     let grant: Grant;
     try {

@@ -81,10 +81,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
   const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 
-  /**
-   * Returns the access token without waiting, or null if it has expired. If the token is about to expire, refreshes it in the
-   * background.
-   */
+  /** Returns the access token without waiting, or null if it has expired. Refreshes an expiring token in the background. */
   const unexpiredToken = ({ id, record }: Session, context?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;

@@ -21,9 +21,7 @@ const MAX_REQUESTS = 10_000;
 /** Maximum number of consecutive passes that end at an expired cursor without new items. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
-/**
- * Maximum total wait between retries, in ms. Load balancers close connections that are silent for two minutes (docs/deploy.md).
- */
+/** Maximum total wait for retries, in ms. Load balancers close connections that are silent for two minutes (docs/deploy.md). */
 const MAX_WAIT_MS = 100_000;
 
 /** Creates the function that reads all items in a list. `wait` is called before each retry. */
@@ -95,8 +93,7 @@ async function* readUnsent(
 }
 
 /**
- * Counts items and hashes them in order, in constant memory. Items are equal if they have the same `id`, or if they have none
- * and the same text.
+ * Counts items and hashes them in order, in constant memory. Items are equal if their `id` is, or their text if there is none.
  */
 export function createItemTracker() {
   const hash = createHash('sha256');

@@ -65,9 +65,7 @@ function toFields(item: string): ReadonlyMap<string, string> {
   throw notTabular('an item has no fields');
 }
 
-/**
- * Returns the text for a cell. Numbers are left unchanged, because a minus sign in front of a number doesn't start a formula.
- */
+/** Returns the text for a cell. Numbers are left unchanged, because their minus sign can't start a formula. */
 function toCell(value: string | undefined): string {
   if (value === undefined || isNumber(value)) return value ?? '';
   return neutraliseFormulas(isString(value) ? readString(value) : value);

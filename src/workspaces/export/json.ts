@@ -18,10 +18,7 @@ export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
-/**
- * Returns the members of an object, keyed by name, each value as JSON text. Like JSON.parse(), keeps only the last value for a
- * duplicate name.
- */
+/** Returns the members of an object, keyed by name, each value as JSON text. The last value wins, as in JSON.parse(). */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
   const parts = partsOf(object);

@@ -18,9 +18,7 @@ interface ExportedList {
   readonly name: string;
 }
 
-/**
- * Creates the router for all exports. Passes on every failure that occurs before the first byte, including SessionEndedError.
- */
+/** Creates the router for all exports. Passes on every failure before the first byte, including SessionEndedError. */
 export function createExportsRouter(deps: {
   readonly readAllItems: ReadAllItems;
   /** Admits only signed-in clients. */
