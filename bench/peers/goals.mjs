@@ -15,7 +15,7 @@ import { median } from '../support/statistics.mjs';
  * @property {string} system
  * @property {string} reference the system to compare with
  * @property {number} max
- * @property {'cpuMs' | 'addedMs'} the field of `Measured` to compare; `cpuMs` is compared as a ratio
+ * @property {'cpuMs' | 'addedMs'} field the field of `Measured` to compare; `cpuMs` is compared as a ratio
  */
 
 /** @type {readonly Goal[]} */
