@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { StartupError } from './errors.ts';
 import type { Logger } from './observability/logger.ts';
 
-/** Runs a program and returns its exit code. A StartupError prints its message on standard error and returns 1. */
+/** Runs a program and returns its exit code. After a StartupError, prints its message to standard error and returns 1. */
 export async function exitCodeOf(program: () => Promise<number>): Promise<number> {
   try {
     return await program();

@@ -3,7 +3,7 @@ import { pageNotFound } from './http/error-pages.ts';
 
 type Routes = Readonly<Record<string, readonly string[]>>;
 
-/** Express serves HEAD where it serves GET. */
+/** Express serves HEAD on every GET route. */
 const READ = ['GET', 'HEAD'];
 
 /** Routes without path parameters. */
@@ -56,8 +56,8 @@ const TYPED_PAGES = /^\/(?:console|workspaces)/;
 
 /**
  * Responds with 404 unless the path matches a route exactly. Express alone also accepts a trailing slash, a fragment, and a
- * target in absolute form. Such a target could bypass a proxy rule for `/auth/login` or `/readyz` (docs/decisions/0006). The
- * path of a page with a trailing slash redirects to the page.
+ * target in absolute form. Such a target could bypass a proxy rule for `/auth/login` or `/readyz` (docs/decisions/0006). A page
+ * path with a trailing slash is redirected to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Env } from './env.ts';
 
-/** Version and commit of the running Cloakroom. */
+/** Version and commit of this Cloakroom build. */
 export interface Build {
   readonly version: string;
   readonly revision: string;

@@ -84,7 +84,7 @@ export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
   return ((FIELDS as Partial<Record<Variable, string>>)[name] ?? camelCase) as FieldOf<Name>;
 }
 
-/** Problems with combinations of variables that are valid on their own. */
+/** Returns problems with combinations of variables that are valid on their own. */
 function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
   const rules: [boolean, string][] = [
@@ -109,7 +109,7 @@ function isInsecure(origin: string | undefined): boolean {
   return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
 }
 
-/** The origin at which browsers on this machine reach a port. */
+/** Returns the origin at which browsers on this machine reach a port. */
 export function localOrigin(port: number): string {
   return new URL(`http://localhost:${port}`).origin;
 }

@@ -158,7 +158,7 @@ function sessionKeys() {
   });
 }
 
-/** Path segments without dot segments, of characters that all servers interpret alike. */
+/** Path segments of characters that all servers interpret alike, without dot segments. */
 const API_PATH = /^\/api\/(?:(?!\.{1,2}\/)[\w.~!$&'()*+=:@-]+\/)*$/;
 
 /** Path prefixes, each with a trailing slash. */

@@ -53,7 +53,7 @@ export function createSecretsReload(
       // Keep the same object for an unchanged secret, so that values derived from it stay valid.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
-      // Operators look for this line. It tells them whether the files had already been replaced.
+      // Operators look for this line, which shows whether the files had already been replaced.
       if (changed.length === 0) log.info('secrets unchanged');
       else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))

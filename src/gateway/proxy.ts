@@ -225,7 +225,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse?.();
   }
 
-  /** Resumes a paused response. All of it has already arrived, even if it is a held 401. */
+  /** Resumes a paused response. For a held 401, only its end can still be missing. */
   onServiceClosed(): void {
     this.#resume();
   }
@@ -257,7 +257,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#abortRequest(reason);
   }
 
-  /** Aborts the request if the client is to get a response other than this one. */
+  /** Aborts the request because the client will get another response. */
   #drop(): void {
     this.#state = 'ended';
     this.abort();

@@ -18,7 +18,7 @@ type State = 'idle' | 'responding' | 'last response' | 'closing';
 
 /** How connections behave during a shutdown. */
 export interface Drain {
-  /** By performance.now(). */
+  /** As returned by performance.now(). */
   readonly startedAt: number;
   /** Time after which an idle connection closes, in ms. */
   readonly idleMs: number;
@@ -29,7 +29,7 @@ export interface Drain {
 /** A client connection. It handles one request at a time and closes in two steps (docs/decisions/0008). */
 export class Connection {
   readonly socket: Socket;
-  /** By performance.now(). */
+  /** As returned by performance.now(). */
   readonly #openedAt = performance.now();
   #state: State = 'idle';
   #drain: Drain | null = null;
@@ -55,7 +55,10 @@ export class Connection {
     socket.once('close', () => clearTimeout(this.#lingerTimer));
   }
 
-  /** Begins a request. Calls `handle` once the packet is parsed: a client that pipelines must get `Connection: close`. */
+  /**
+   * Begins a request. Calls `handle` once Node has parsed the entire packet, because the response to a client that pipelines
+   * must include `Connection: close`.
+   */
   begin(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     this.#state = 'responding';
     this.#requestCount += 1;
@@ -83,7 +86,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection in two steps (RFC 9112 §9.6): ends the server's side, then lingers until the client closes its own.
+   * Closes the connection in two steps (RFC 9112 §9.6). It first ends the server's side, then drops input until the client
+   * closes its side or the linger time has passed.
    */
   close(): void {
     const { socket } = this;
@@ -125,7 +129,7 @@ export class Connection {
     else if (this.#requestCount > 0 || !this.#isNew(drain)) this.closeIfIdleAfter(drain.idleMs);
   }
 
-  /** Whether a drain refuses the current request. The first request on a new connection is served: its client didn't know. */
+  /** Whether a drain refuses the current request. The first request on a new connection is still served. */
   get refusesRequest(): boolean {
     return this.#drain !== null && !(this.#requestCount === 1 && this.#isNew(this.#drain));
   }
@@ -168,7 +172,8 @@ export class Connection {
 
   /**
    * Decides whether the connection stays open after the response. It closes if the rest of a large body may still arrive after
-   * an early response. It also closes after an upgrade request, which is never granted: Node loses the rest of the packet.
+   * an early response. It also closes after an upgrade request, because Node loses the rest of the packet. Upgrades are never
+   * granted.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;

@@ -125,7 +125,8 @@ const START: Link = { href: '/', label: 'Go to the start page' };
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
 /**
- * Returns the links for an error page: to sign in, or to retry after a server error, and then the start page unless it failed.
+ * Returns the links for an error page. The first link signs in, or retries after a server error. The start page follows, unless
+ * it is the page that failed.
  */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;

@@ -74,8 +74,7 @@ export class HttpServer {
   #closeSilentConnections(silenceMs: number): void {
     // Because of this listener, Node doesn't close silent connections itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Node's timeout counts any input as activity, so a client could keep a response that it never reads alive with single
-    // bytes.
+    // Node's timeout treats any input as activity. A client could send single bytes and never read its response.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -133,6 +132,7 @@ interface ParseError extends NodeJS.ErrnoException {
 function toStatus({ code, reason }: ParseError): number {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  // HTTP/2 with prior knowledge, or an unknown version. The parser's code for the latter is also that of a bare LF.
+  // HTTP/2 with prior knowledge, or an unknown version. This compares the reason, because the parser uses the same code for a
+  // bare LF after the version.
   return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
 }

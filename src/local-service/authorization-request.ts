@@ -14,7 +14,7 @@ export interface AuthorizationRequest {
 type AuthorizationCheck =
   /** The redirect URI can't be trusted, so the error is shown to the user. */
   | { readonly kind: 'untrusted'; readonly detail: string }
-  /** The client made a mistake. The redirect to `location` reports the error to the client, with its state. */
+  /** The client made a mistake. The redirect to `location` passes the error and the state to the client. */
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 

@@ -18,11 +18,11 @@ export const localServiceVariables = {
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
-  /** Number of workspaces of the account `demo`. */
+  /** Number of workspaces in the `demo` account. */
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
   /** Whether a refresh also returns a new refresh token and revokes the old one. */
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
-  /** Whether the service also accepts requests from common clients that deviate from the interface. */
+  /** Whether the service also accepts common client requests that deviate from the interface. */
   LOCAL_SERVICE_COMPAT: boolean().default(false),
   /** Whether clients on the same machine can set faults at `/_faults`. */
   LOCAL_SERVICE_FAULTS: boolean().default(false),

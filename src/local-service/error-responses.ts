@@ -86,7 +86,7 @@ function errorHandler(
   return (error: unknown, req, res, next) => {
     const serviceError = toServiceError(error);
     if (serviceError.status >= 500) {
-      const cause = error instanceof StoreUnavailableError ? error.cause : error; // the error itself talks about sessions
+      const cause = error instanceof StoreUnavailableError ? error.cause : error; // the error's own message is about sessions
       log.error({ requestId: requestId(res), err: cause }, 'request failed');
     }
     if (res.headersSent) next(error);

@@ -90,7 +90,7 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
   const key = (code: string) => secretKey('code', code);
   const usedKey = (code: string) => secretKey('used-code', code);
   return {
-    /** Resolves with a new code, which the browser takes to the app. */
+    /** Resolves with a new code, to be passed to the app through the browser. */
     async issue(code: Omit<CodeRecord, 'expiresAt'>): Promise<string> {
       const secret = newSecret();
       const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };

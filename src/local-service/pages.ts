@@ -6,7 +6,7 @@ import type { ServiceError } from './error-responses.ts';
 
 export type Pages = ReturnType<typeof createPages>;
 
-/** Renders the service's pages as HTML. `address` is the URL to which a page's form is sent, or that shows the form again. */
+/** Renders the service's pages as HTML. `address` is the URL to which a page's form is sent, or at which it can be reopened. */
 export function createPages(
   render: Render,
   { clientId, compat, faults }: Pick<LocalServiceConfig, 'clientId' | 'compat' | 'faults'>,

@@ -12,7 +12,7 @@ export function storeKey(kind: string, id: string): string {
   return `${PREFIX}${kind}:${id}`;
 }
 
-/** Returns the Redis key for a secret, with its SHA-256, so that a copy of Redis reveals no codes, tokens or cookies. */
+/** Returns the Redis key for a secret. It contains a hash, so that a copy of Redis reveals no codes, tokens or cookies. */
 export function secretKey(kind: string, secret: string): string {
   return storeKey(kind, sha256(secret).toString('base64url'));
 }

@@ -24,7 +24,9 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
   };
 }
 
-/** Throws an error that tells users that they are still signed in, so that they don't leave a shared computer unaware. */
+/**
+ * Throws an error that says that the user is still signed in. Otherwise users might leave a shared computer without noticing.
+ */
 function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
   const detail = 'You are not signed out yet. Select Sign out again in a moment.';

@@ -70,7 +70,8 @@ export function createSessionCookie(options: {
 }
 
 /**
- * Derives the key that signs cookies (RFC 5869), unlike any encryption key. Changing the info string would sign all users out.
+ * Derives the key that signs cookies (RFC 5869). It differs from all encryption keys. Changing the info string would sign all
+ * users out.
  */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(

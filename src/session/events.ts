@@ -32,7 +32,10 @@ export function createSessionMetrics(registry: Registry) {
   return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };
 }
 
-/** Logs the start, refresh and end of sessions, and counts starts and ends. `context` belongs to the request that caused it. */
+/**
+ * Logs the start, refresh and end of sessions, and counts starts and ends. `context` belongs to the request that caused the
+ * event.
+ */
 export function createSessionEvents(log: Logger, metrics: SessionMetrics | null) {
   return {
     started(id: string, context?: RequestContext): void {

@@ -76,7 +76,9 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** Returns express-session's session. Throws if there is none, because its store has emitted `disconnect`: Redis is down. */
+/**
+ * Returns express-session's session. Throws if there is none, which means that Redis is down and not that the user signed out.
+ */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));

@@ -19,7 +19,7 @@ export interface SessionStoreOptions {
   readonly encryption: Encryption;
   readonly idleSeconds: number;
   readonly maxSeconds: number;
-  /** Receives the sessions that end at their maximum age. */
+  /** Notified when a session reaches its maximum age. */
   readonly sessionEvents?: SessionEvents;
   readonly log: Logger;
   readonly now: () => number;

@@ -26,7 +26,7 @@ interface Connection {
   readonly client: Client;
   /** Handler of the current request; null while the connection is idle. */
   handler: PooledHandler | null;
-  /** By performance.now(). */
+  /** As returned by performance.now(). */
   restsUntil: number;
 }
 
@@ -98,7 +98,8 @@ export class ConnectionPool extends Dispatcher {
   #send(connection: Connection, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
     connection.handler = handler;
     connection.client.dispatch(options, handler);
-    // undici fails an invalid request immediately, without `drain`, so release the connection here. Its own pools lose it.
+    // undici fails an invalid request immediately and emits no `drain`, so release the connection here. undici's own pools lose
+    // such a connection.
     if (connection.client.stats.size === 0) this.#release(connection);
   }
 

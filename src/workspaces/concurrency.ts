@@ -16,8 +16,8 @@ export interface PageLimits {
 const LEAST_PER_SESSION = 2;
 
 /**
- * Counts each session's requests in flight. The returned function begins a request and returns a function that ends it, or null
- * if the request exceeds the limit. This keeps one session from taking all memory and connections to the service. Unlike the
+ * Counts each session's requests in flight, so that one session can't take all memory and connections to the service. The
+ * returned function begins a request. It returns a function that ends the request, or null if the limit is exceeded. Unlike the
  * gateway's limits, it doesn't queue requests.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {

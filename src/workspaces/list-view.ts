@@ -54,7 +54,7 @@ export interface ListView {
   readonly path: string;
 }
 
-/** The links between pages. A link without a target is absent. */
+/** The links between pages. Each is absent if it has no target. */
 interface Pagination {
   readonly page: number;
   readonly first?: string;

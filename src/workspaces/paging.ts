@@ -116,7 +116,8 @@ export function createPaging(deps: {
 }
 
 /**
- * Returns a function that refuses a cursor seen before, which would repeat pages forever. Keeps digests: cursors may be long.
+ * Returns a function that refuses a cursor seen before, which would repeat pages forever. It keeps only digests, because
+ * cursors may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {
   const seen = new Set<string>();

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream';
 // For the demo in containers: forwards a port on the loopback interface to another host. relay.js 4000 local-service:4000
 
 const CHECK_EVERY_MS = 250;
-/** Wait before the relay exits, in ms. Docker restarts it only once, which fails until the app has its network again. */
+/** Wait before the relay exits, in ms. Docker restarts it only once, and that fails until the app has its network again. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', target = ''] = process.argv.slice(2);

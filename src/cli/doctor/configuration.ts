@@ -18,7 +18,7 @@ import { checkUnknownVariables } from './unknown-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
 
-/** A configuration as read, for further checks. */
+/** The configuration as read from the environment, for further checks. */
 export interface Settings {
   readonly env: Env;
   /** Contains only valid values. */

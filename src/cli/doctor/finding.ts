@@ -18,7 +18,7 @@ export interface Finding extends Result {
   readonly title: string;
 }
 
-/** Checks one aspect of a subject, such as the configuration or the responses of the service. */
+/** Checks one aspect of a subject, such as the configuration or the responses from the service. */
 export interface Check<Subject> {
   readonly id: string;
   readonly title: string;

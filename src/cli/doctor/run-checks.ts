@@ -46,7 +46,7 @@ async function inTime<Subject extends object>(
 /** Returns the type of an error and its location in the code, without the message, which may quote a secret. */
 export function describeDefect(error: unknown): string {
   const { name = typeof error, message = '', stack = '' } = error as Partial<Error>;
-  // Lines of the message may look like stack frames, so remove it first. If it was changed later, no frame is returned.
+  // The message may have lines that look like stack frames, so remove it first. If it was changed later, return no frame.
   const [, frames = ''] = stack.split(`${name}: ${message}\n`);
   return `${name} ${/^ {4}(at .+)$/m.exec(frames)?.[1] ?? ''}`;
 }

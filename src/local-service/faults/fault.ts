@@ -28,7 +28,7 @@ export type Fault = Readonly<ReturnType<typeof toFault>>;
 /** The fields of a form or JSON object that sets or clears a fault, keyed by name. */
 export type FaultFields = Readonly<Record<string, string>>;
 
-/** The change that a request to `/_faults` asks for. */
+/** The change that a request to `/_faults` makes. */
 type FaultCommand =
   | { readonly kind: 'set'; readonly fault: Fault }
   /** Clears the fault for a route, or all faults if no route is given. */
@@ -76,7 +76,7 @@ const FIELDS = z.strictObject({
   status: integer(200, 599).optional(),
   body: z.string().optional(),
   contentType: z.string().regex(MEDIA_TYPE, 'must be a media type such as text/html').optional(),
-  /** Seconds. */
+  /** In seconds. */
   retryAfter: integer(0, 86_400).optional(),
 });
 

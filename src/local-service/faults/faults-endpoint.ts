@@ -158,7 +158,7 @@ function fieldsOfDelete(req: Request): FaultFields | undefined {
   return hasRepeatedName(query) ? undefined : { ...Object.fromEntries(query), fault: 'none' };
 }
 
-/** Returns an active fault as an object with the same field names as are used to set it. */
+/** Returns an active fault as an object, with the field names that are used to set it. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
   const { kind, calls: _, latencyMs, ...rest } = fault;
   return {

@@ -80,7 +80,8 @@ const readFormNow = promisify<Request, Response>(readForm());
 /** Waits for `ms` milliseconds. Resolves to false as soon as the client disconnects. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // The client may have disconnected already. Watch the socket: Node emits `close` for only one of several pipelined responses.
+  // The client may have disconnected during the fault lookup. Watch the socket, because Node emits `close` for only one of
+  // several pipelined responses.
   if (socket.destroyed) return false;
   const disconnected = new AbortController();
   const abort = () => disconnected.abort();

@@ -150,7 +150,8 @@ export function createTokenRefresh(options: RefreshOptions) {
     if (!isInTime()) throw new ShuttingDownError();
     task.entry = await journal.open(session, task.lock);
     if (task.entry === null) return null;
-    // If this process is paused from here on, it may lose the lock, and another may use the refresh token: `maySend` checks.
+    // If this process is paused from here on, it may lose the lock, and another may use the refresh token. `maySend` checks for
+    // that.
     const maySend = () => task.lock.isFresh() && isInTime();
     let grant: Grant;
     try {

@@ -54,7 +54,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return refresh;
   };
 
-  /** Joins a refresh in progress if its token turns out newer than the stale one. Otherwise starts another. */
+  /** Joins a refresh in progress if its token turns out to be newer than the stale one. Otherwise starts another. */
   const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = await inProgress.get(task.id);
     if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, sentRequest: false };

@@ -93,7 +93,8 @@ async function* readUnsent(
 }
 
 /**
- * Counts items and hashes them in order, in constant memory. Items are equal if their `id` is, or their text if there is none.
+ * Counts items and hashes them in order, in constant memory. Items are equal if they have the same `id`, or the same text if
+ * they have no `id`.
  */
 export function createItemTracker() {
   const hash = createHash('sha256');
