@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import axios from 'axios';
 
 /**
- * Scans one address with Mozilla's HTTP Observatory and prints the result. It runs in a process of its own, because Node reads
+ * Scans one address with Mozilla's HTTP Observatory and prints the result. It runs in its own process, because Node reads
  * NODE_EXTRA_CA_CERTS only when it starts.
  */
 

@@ -7,7 +7,7 @@ const LOCK = join(root, '.cache', 'launch.lock');
 
 /**
  * Runs `task` once no other launcher in this folder is running one, so that two launchers on a fresh clone do not install at the
- * same time. The lock is a file with a process id. A launcher takes over the lock of a process that no longer runs.
+ * same time. The lock is a file with a process id. A launcher takes over the lock of a process that is no longer running.
  * @param {() => Promise<void>} task
  */
 export async function oneAtATime(task) {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { LaunchError, root } from './launch.mjs';
 
 /**
- * The demo in its own process.
+ * The demo, running in its own process.
  * @typedef {object} RunningDemo
  * @property {string} address Cloakroom's origin.
  * @property {string} service The local service's origin.

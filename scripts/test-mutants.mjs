@@ -24,7 +24,7 @@ import { prepareTests } from './test-selection.mjs';
 
 /** If the tests take longer than this, the mutant hangs, which is as good as killed. */
 const HANG_MS = 90_000;
-/** The timeout of one test. It is shorter than in `npm test`, where the machine may be busy. */
+/** The timeout of one test. It is shorter than in `npm test`, during which the machine may be busy. */
 const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
 /** The exit code of a program ended by SIGKILL. */
@@ -33,7 +33,7 @@ const SIGKILLED = 137;
 const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
- * Applies the mutants of test/mutants.json to a copy of the project, one at a time, and runs their tests. Prints a Markdown table
+ * Applies the mutants in test/mutants.json to a copy of the project, one at a time, and runs their tests. Prints a Markdown table
  * (CONTRIBUTING.md). Arguments select mutants by part of their file or name: `npm run test:mutants -- session "one refresh"`.
  */
 await launch(async () => {

@@ -1,4 +1,4 @@
-/** The levels below error. */
+/** The log levels below error. */
 const EXPECTED_LEVELS = new Set(['trace', 'debug', 'info', 'warn']);
 
 /**

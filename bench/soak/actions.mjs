@@ -61,7 +61,7 @@ export const ACTIONS = [
   ['echoed POST', 2, echo],
   ['GET, aborted halfway', 2, abortDownload],
   ['POST, aborted halfway', 2, abortUpload],
-  ['eight requests at once', 3, async (visit) => sendAtOnce(visit, 8)],
+  ['eight concurrent requests', 3, async (visit) => sendAtOnce(visit, 8)],
   [
     'two requests after a pause',
     1,

@@ -15,7 +15,7 @@ export function printTable(title, rows) {
 }
 
 /**
- * Formats a number with at most two decimals below 10, and none from 10.
+ * Formats a number. Numbers below 10 have at most two decimals, larger numbers have none.
  * @param {number} value
  */
 export function formatNumber(value) {
