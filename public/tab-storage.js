@@ -1,4 +1,4 @@
-/** The storage of a tab (`sessionStorage`), which belongs to one session. */
+/** A tab's storage (`sessionStorage`), which belongs to one session. */
 
 const KEY = 'session';
 

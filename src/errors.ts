@@ -115,7 +115,7 @@ export const GATEWAY_PROBLEMS = {
   draining: {
     status: 503,
     title: 'This server is shutting down',
-    detail: 'Try again. Another server takes over.',
+    detail: 'Try again. Another server will take over.',
     retryAfterSeconds: 1,
     closes: true,
   },

@@ -21,7 +21,7 @@ import { isStorableHeader } from './request-rules.js';
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
-/** Maximum length of a body in the history. The storage of a tab is small. */
+/** Maximum length of a body in the history. A tab's storage is small. */
 const MAX_BODY_LENGTH = 20_000;
 
 /**

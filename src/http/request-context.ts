@@ -81,7 +81,7 @@ const TRACEPARENT =
 const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
 
 /**
- * Reads the trace from request headers; null without a valid `traceparent`. A `tracestate` alone is dropped (W3C Trace Context
+ * Reads the trace from request headers; null if there is no valid `traceparent`. A `tracestate` alone is dropped (W3C Trace Context
  * §4.2), and so is a header named in `Connection`, which is only for this hop (RFC 9110 §7.6.1).
  */
 export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
@@ -97,7 +97,7 @@ export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | n
   return { traceId, traceparent: text, tracestate: PRINTABLE.test(state) ? state : undefined };
 }
 
-/** Returns the headers that propagate a trace; none without a trace. */
+/** Returns the headers that propagate the trace, or none if there is no trace. */
 export function toTraceHeaders(trace: TraceContext | null): Record<string, string> {
   if (trace === null) return {};
   const { traceparent, tracestate } = trace;

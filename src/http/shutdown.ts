@@ -13,7 +13,7 @@ export interface ShutdownOptions {
 
 /** Maximum fraction of the drain during which the server accepts new connections. */
 const ACCEPTING_PART = 1 / 3;
-/** Maximum time a closing connection waits for the client, in ms. It is also limited to half of the drain. */
+/** Maximum time a closing connection waits for the client, in ms; never more than half of the drain. */
 const LINGER_MS = 2_000;
 /** Maximum wait for destroyed sockets to close, in ms. Normally they close immediately. */
 const DESTROY_MS = 1_000;

@@ -89,7 +89,7 @@ function untilStable(text: string, round: (text: string) => string): string | nu
  * produces.
  */
 function toPlainText(text: string): string {
-  // Plain ASCII needs only lower case. A remaining `%` was produced from a look-alike.
+  // Plain ASCII only needs lowercasing. A remaining `%` was produced from a look-alike.
   if (/^[^%\x80-\uffff]*$/.test(text)) return text.toLowerCase();
   return (
     text

@@ -52,7 +52,7 @@ export function tokenRequests(testApp: TestApp): ServiceRequest[] {
   return testApp.serviceRequests.filter(({ url }) => url === TOKEN_PATH);
 }
 
-/** Timeouts that variables set in whole seconds, and the interval at which client timeouts are checked. */
+/** Timeouts that variables can set only in whole seconds, and the interval at which client timeouts are checked. */
 type ShortLimits = Partial<
   Pick<
     Config,

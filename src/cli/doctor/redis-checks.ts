@@ -96,7 +96,7 @@ export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result
       'Use redis+cluster://host:6379,host:6379 in REDIS_URL.',
     );
   }
-  return ok('It is the kind of server that REDIS_URL names.');
+  return ok('It is the kind of server that REDIS_URL specifies.');
 }
 
 export function checkEviction({ info }: Pick<Master, 'info'>): Result {

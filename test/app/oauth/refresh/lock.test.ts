@@ -45,7 +45,7 @@ test('a lock is taken while a process holds it, and free after its release', asy
   await (await acquire()).release();
 });
 
-test('once another process has taken the lock, its former holder cannot write an entry, is not fresh, and does not release the lock', async () => {
+test('once another process has taken a lock, the former lock is not fresh, writes no entry, and does not release the new one', async () => {
   const lock = await acquire();
   await redis.set(LOCK, 'another process'); // Redis has lost the first lock
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
