@@ -83,7 +83,7 @@ export const GATEWAY_PROBLEMS = {
   session_store_unavailable: {
     status: 503,
     title: 'Cloakroom is briefly unavailable',
-    detail: 'Anyone who is signed in stays signed in. Try again in a moment.',
+    detail: 'If you were signed in, you still are. Try again in a moment.',
     retryAfterSeconds: 2,
   },
 
@@ -145,8 +145,8 @@ export const PROBLEMS = {
   },
   too_many_sign_ins: {
     status: 429,
-    title: 'Too many sign-in attempts',
-    detail: 'Wait a few minutes, then try again. Anyone who is signed in stays signed in.',
+    title: 'Too many attempts to sign in',
+    detail: 'Wait a few minutes, then try again. If you were signed in, you still are.',
   },
   access_denied: {
     status: 403,

@@ -72,7 +72,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {
-      detail: 'You returned with an address that the service did not send. Try again.',
+      detail: 'Cloakroom could not confirm that the service sent you back. Try again.',
       returnTo,
       cause,
     });

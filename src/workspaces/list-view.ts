@@ -103,7 +103,7 @@ export function toSearchResultView(list: ShownList, result: SearchResult, search
     empty:
       upTo === 0
         ? `No more ${kind} match “${search.words}”.`
-        : `No matches for “${search.words}” in ${isWhole ? counted : range}.`,
+        : `No matches for “${search.words}” in ${isWhole ? counted : range}.${nextFrom === undefined ? ' Try other words.' : ''}`,
     place: `${toCount(items.length)} of ${isWhole ? counted : range} ${items.length === 1 ? 'matches' : 'match'} “${search.words}”`,
     ...(notice !== '' && {
       notice: {

@@ -48,7 +48,10 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const frameErrorPages: RequestHandler = (req, res, next) => {
     const own =
       'id' in req.params
-        ? { backLink: parseBackLink(req.query, pageSize) }
+        ? {
+            backLink: parseBackLink(req.query, pageSize),
+            titles: { list_not_found: 'This workspace can’t be opened' },
+          }
         : { titles: { service_failed: 'Your workspaces can’t be loaded' } };
     setErrorPageFrame(res, { section: 'workspaces', ...own });
     next();

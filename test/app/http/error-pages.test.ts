@@ -59,7 +59,7 @@ test('the error page for a Redis outage has the right text, headers and request 
   expect(type).toBe('text/html; charset=utf-8');
   expect(response.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
   expect(response.text).toContain(`<code>${response.headers['x-request-id']}</code>`);
-  expect(response.text).toContain('Anyone who is signed in stays signed in.');
+  expect(response.text).toContain('If you were signed in, you still are.');
   expect(response.text).not.toMatch(/secret cause|you are (still |not )?signed/i);
 });
 

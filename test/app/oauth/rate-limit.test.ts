@@ -46,7 +46,7 @@ test('a sign-in above the limit gets a 429 page that shows how long to wait', as
   // Fractions of a second are rounded up, so a client that waits this long reaches the next window.
   expect(Number(headers['retry-after']) * 1_000).toBeGreaterThanOrEqual(leftMs());
   expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
-  expect(body).toContain('Too many sign-in attempts');
+  expect(body).toContain('Too many attempts to sign in');
   expect(body).toContain('10 minutes');
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });

@@ -66,7 +66,7 @@ test('while Redis is down, a later page gets a 503 that keeps the session', asyn
   const url = '/workspaces?page=2';
   const page = await app.get(url, 503);
   expect(page.headers['retry-after']).toBe('2');
-  expect(page.text).toContain('Anyone who is signed in stays signed in');
+  expect(page.text).toContain('If you were signed in, you still are');
   expect(page.text).toContain(`<a class="button button--primary" href="${url}">Try again</a>`);
   expect(page.headers['set-cookie']).toBeUndefined();
 });

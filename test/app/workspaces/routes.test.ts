@@ -105,7 +105,7 @@ describe('inside a workspace', () => {
   });
 
   test.each([
-    [404, 404, 'This list can’t be found'],
+    [404, 404, 'This workspace can’t be opened'],
     [500, 502, 'This list can’t be loaded'],
     [429, 503, 'Too many requests just now'],
   ])('an error page keeps the link back (the service responds with a %d)', async (sent, status, words) => {

@@ -59,7 +59,7 @@ test('the page shows a thousand of ten thousand matches with their full names', 
 test('a search without a match shows which part of the list it covered', async () => {
   await using app = await start(workspaces(30));
   const page = await app.get('/workspaces?find=%3Cb%3Enone', 200);
-  expect(page.text).toContain('No matches for “&lt;b&gt;none” in 30 workspaces.');
+  expect(page.text).toContain('No matches for “&lt;b&gt;none” in 30 workspaces. Try other words.');
   expect(page.text).not.toContain('data-items');
 });
 
