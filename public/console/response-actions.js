@@ -84,8 +84,8 @@ function toSaveLink(body, path, contentType) {
   const name = isJsonType(contentType) && !/\.\w+$/.test(last) ? `${last}.json` : last;
   const link = make(
     'a',
-    { class: 'button button--small', download: name, href: '#', 'aria-label': `Save the body as ${name}` },
-    ['Save'],
+    { class: 'button button--small', download: name, href: '#', 'aria-label': `Save body as ${name}` },
+    ['Save body'],
   );
   link.addEventListener('click', () => (link.href = createTemporaryUrl(body)));
   return link;

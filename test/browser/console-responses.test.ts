@@ -141,7 +141,7 @@ describe('a response', () => {
     expect(await bodyOf(page).isVisible()).toBe(!isBinary);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: `Save the body as ${name}`, exact: true }).click(),
+      page.getByRole('link', { name: `Save body as ${name}`, exact: true }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(new RegExp(`^${name}`)); // Chromium adds .txt to a plain name
     expect(await readFile(await download.path())).toEqual(Buffer.from(body));
