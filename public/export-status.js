@@ -29,8 +29,8 @@ export function createExportStatus(link, place, stop) {
     announcer.announce(words);
   };
   const count = createCountDisplay(
-    (items) => (text.textContent = `${label}: ${formatItems(items)}…`),
-    (items) => announcer.announce(`${label}: ${formatItems(items)} so far`),
+    (items) => (text.textContent = `${label} export: ${formatItems(items)}…`),
+    (items) => announcer.announce(`${label} export: ${formatItems(items)} so far`),
   );
 
   /**

@@ -121,7 +121,7 @@ async function readProblem(response) {
   return [
     sentences.length === 0 ? 'Try again in a moment.' : sentences.join('. '),
     ...(seconds > 0 ? [`Try again in ${formatDuration(seconds)}.`] : []),
-    ...(requestId === null ? [] : [`Reference: ${requestId}`]),
+    ...(requestId === null ? [] : [`Request ID: ${requestId}`]),
   ].join(' ');
 }
 

@@ -75,7 +75,7 @@ export async function fetchListPage({ url, first }, signal, onPause) {
 function toMessage(page, { status, headers }) {
   const title = page.querySelector('h1')?.textContent ?? `Error ${status}`;
   const requestId = headers.get('x-request-id');
-  return requestId === null ? title : `${title} (reference: ${requestId})`;
+  return requestId === null ? title : `${title} (request ID: ${requestId})`;
 }
 
 /**

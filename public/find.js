@@ -30,7 +30,7 @@ export function startFind() {
       if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    if (isEmptied) announce(`Press Enter to show all ${itemNames().plural}.`);
+    if (isEmptied) announce(`Select Find to show all ${itemNames().plural}.`);
     else announce(isTyped ? toSentence(matching, items.children.length) : '');
   };
   const filterAll = () => {
@@ -77,7 +77,7 @@ function toSentence(matching, shown) {
   const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
   const count = `${formatNumber(matching)} of ${formatItems(shown)}`;
   return isPart
-    ? `${count} on this page ${verb}. Press Enter to search all ${itemNames().plural}.`
+    ? `${count} on this page ${verb}. Select Find to search all ${itemNames().plural}.`
     : `${count} ${verb}.`;
 }
 

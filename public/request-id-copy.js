@@ -14,12 +14,12 @@ export function addRequestIdCopy() {
   const copy = async () => {
     status.textContent = (await copyText(requestId))
       ? 'Copied'
-      : 'Your browser doesn’t allow pages to copy. Select the reference and copy it.';
+      : 'Your browser doesn’t allow pages to copy. Select the request ID and copy it.';
     setTimeout(() => (status.textContent = ''), CONFIRMATION_MS);
   };
   place.append(
     ' ',
-    makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the reference' }),
+    makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the request ID' }),
     ' ',
     status,
   );

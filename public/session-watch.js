@@ -94,7 +94,7 @@ function createWatch(ownName) {
   const extend = async () => {
     const session = await check({ extend: true });
     if (session === null)
-      showNotice('stay', 'Cloakroom did not respond. Select Stay signed in again in a moment.');
+      showNotice('stay', 'Cloakroom did not respond. Wait a moment, then select “Stay signed in” again.');
     if (!session?.signedIn) return;
     channel.post({ kind: 'used', name: session.name });
     const place = lastFocus?.isConnected ? lastFocus : document.querySelector('main');

@@ -53,7 +53,7 @@ export async function loadSome(page) {
  */
 export async function exportSlowly(page) {
   await page.getByRole('link', { name: 'CSV' }).click();
-  await page.getByText('CSV: 100 workspaces…').waitFor();
+  await page.getByText('CSV export: 100 workspaces…').waitFor();
 }
 
 /** @param {Page} page */

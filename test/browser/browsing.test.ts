@@ -92,7 +92,7 @@ test('the number of matches is announced once the user stops typing, not after e
   expect(await page.evaluate('announced')).toEqual([]);
   await context.clock.runFor(1);
   expect(await page.evaluate('announced')).toEqual([
-    '0 of 25 workspaces on this page match. Press Enter to search all workspaces.',
+    '0 of 25 workspaces on this page match. Select Find to search all workspaces.',
   ]);
 });
 
@@ -116,7 +116,7 @@ test('a page keeps its filter when the user comes back to it, but not in another
 test('after a search, clearing the field shows how to list all items again', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
   await page.getByLabel('Find a workspace').fill('');
-  await page.getByText('Press Enter to show all workspaces.').waitFor();
+  await page.getByText('Select Find to show all workspaces.').waitFor();
   await page.getByRole('button', { name: 'Find' }).click();
   await page.getByText('Workspaces 11–20').waitFor();
   await page.waitForLoadState(); // the items arrive after the text
@@ -191,7 +191,7 @@ test('when a page fails to load, the user sees an error and keeps the loaded ite
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
   await loadAll(page);
-  await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading stopped at 50 workspaces\.$/).waitFor();
+  await page.getByText(/^.+ \(request ID: [\w-]+\)\. Loading stopped at 50 workspaces\.$/).waitFor();
   expect(await shownItems(page).count()).toBe(50);
   e2e.testApp.intercept = () => false;
   await loadAll(page);

@@ -88,7 +88,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
 
 describe('an export', () => {
   const status = () => page.locator('.export-line');
-  const hundredItems = (format = 'CSV') => status().getByText(`${format}: 100 workspaces…`).waitFor();
+  const hundredItems = (format = 'CSV') => status().getByText(`${format} export: 100 workspaces…`).waitFor();
   const tryAgain = () => page.getByRole('button', { name: 'Try again: CSV export' });
   const hasFailed = async () => tryAgain().waitFor();
   let files: Download[];
@@ -227,12 +227,12 @@ describe('an export', () => {
     expect(await status().locator('span').first().innerText()).toBe('CSV export failed. Nothing was saved.');
   });
 
-  test('that is refused shows the reason and the reference', async () => {
+  test('that is refused shows the reason and the request ID', async () => {
     e2e.respondTo(/^/, (res) => res.writeHead(429, { 'retry-after': '7' }).end());
     await link('CSV').click();
     await hasFailed();
     expect(await status().innerText()).toMatch(
-      /^The CSV export could not start\. Too many requests just now\. .*Try again in 7 seconds\. Reference: [\w-]+\s/,
+      /^The CSV export could not start\. Too many requests just now\. .*Try again in 7 seconds\. Request ID: [\w-]+\s/,
     );
   });
 

@@ -127,16 +127,16 @@ describe('the error page after a 429 from the service', () => {
   });
 });
 
-test('the button on an error page copies its reference', async () => {
+test('the button on an error page copies its request ID', async () => {
   const watched = await e2e.open();
   const { page, context } = watched;
   await stopClock(context); // the confirmation disappears after a while
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.testApp.origin });
   await page.goto(`${e2e.testApp.origin}/no-such-page`);
-  await page.getByRole('button', { name: 'Copy the reference' }).click();
+  await page.getByRole('button', { name: 'Copy the request ID' }).click();
   await page.getByText('Copied').waitFor();
-  const reference = await page.locator('[data-request-id] code').innerText();
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(reference);
+  const requestId = await page.locator('[data-request-id] code').innerText();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(requestId);
   expect(await violationsInBothLooks(watched)).toEqual([]);
 });
 
