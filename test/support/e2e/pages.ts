@@ -37,13 +37,7 @@ export const VIEWS: readonly View[] = [
   { name: 'workspaces', path: '/workspaces', status: 200, signedIn: true },
   { name: 'workspaces, page 2', path: '/workspaces?page=2', status: 200, signedIn: true },
   { name: 'workspaces, past the end', path: '/workspaces?page=50', status: 200, signedIn: true },
-  {
-    name: 'workspaces, empty list',
-    path: '/workspaces',
-    status: 200,
-    signedIn: true,
-    service: respondsWithList([]),
-  },
+  { name: 'workspaces, empty list', path: '/workspaces', ...SIGNED_IN, service: respondsWithList([]) },
   {
     ...SIGNED_IN,
     name: 'workspaces, one item',
@@ -51,12 +45,7 @@ export const VIEWS: readonly View[] = [
     service: respondsWithList([ONE_WORKSPACE]),
   },
   { name: 'workspaces, search results', path: '/workspaces?find=design', status: 200, signedIn: true },
-  {
-    name: 'workspaces, no search results',
-    path: '/workspaces?find=no+such+words',
-    status: 200,
-    signedIn: true,
-  },
+  { name: 'workspaces, no search results', path: '/workspaces?find=no+such+words', ...SIGNED_IN },
 
   { name: 'workspace', path: WORKSPACE_PATH, status: 200, signedIn: true },
   { name: 'workspace, second list', path: `${WORKSPACE_PATH}/murals`, status: 200, signedIn: true },
@@ -64,16 +53,9 @@ export const VIEWS: readonly View[] = [
   {
     name: 'workspace, search results',
     path: `${WORKSPACE_PATH}/murals?find=map`,
-    status: 200,
-    signedIn: true,
+    ...SIGNED_IN,
   },
-  {
-    name: 'workspace, empty list',
-    path: WORKSPACE_PATH,
-    status: 200,
-    signedIn: true,
-    service: respondsWithList([]),
-  },
+  { name: 'workspace, empty list', path: WORKSPACE_PATH, ...SIGNED_IN, service: respondsWithList([]) },
   { name: 'workspace not found', path: '/workspaces/nowhere', status: 404, signedIn: true },
 
   { name: 'console', path: '/console', status: 200, signedIn: true },
@@ -131,8 +113,7 @@ export const HOSTILE_VIEWS: readonly View[] = [
   ...HOSTILE_TEXTS.filter(({ name }) => /^the end|Eta|override|joiners/.test(name)).map(({ name, text }) => ({
     name: `search for ${name}`,
     path: `/workspaces?find=${encodeURIComponent(text)}`,
-    status: 200,
-    signedIn: true,
+    ...SIGNED_IN,
   })),
 ];
 
