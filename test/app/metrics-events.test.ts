@@ -124,20 +124,17 @@ describe('a refresh', () => {
     ['expired', -5_000],
     ['expiring', 5_000],
     ['unauthorized', 500_000],
-  ])(
-    'is counted as refreshed in the process that sends the token request (the token is %s)',
-    async (trigger, livesMs) => {
-      respondToRefresh(GRANTED);
-      const { cookie } = await metrics.testApp.createSession({
-        expiresAt: metrics.testApp.services.now() + livesMs,
-      });
-      await request(cookie);
-      await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
-      await expectGrowth(
-        'cloakroom_token_request_duration_seconds_count{grant="refresh_token",outcome="granted"}',
-      );
-    },
-  );
+  ])('is counted as refreshed by the process that refreshes (the token is %s)', async (trigger, livesMs) => {
+    respondToRefresh(GRANTED);
+    const { cookie } = await metrics.testApp.createSession({
+      expiresAt: metrics.testApp.services.now() + livesMs,
+    });
+    await request(cookie);
+    await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
+    await expectGrowth(
+      'cloakroom_token_request_duration_seconds_count{grant="refresh_token",outcome="granted"}',
+    );
+  });
 
   test('is counted as joined for requests that wait for another process, and their waiting time is measured', async () => {
     const { testApp } = metrics;

@@ -23,7 +23,7 @@ const loadAll = async (page: Page) => page.getByRole('button', { name: 'Load all
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
 test.each(LOOKS)(
-  'the user can page through the list, find a workspace, open it and come back: %j',
+  'the user can page through a list, find and open a workspace and return: %j',
   async (look) => {
     const { page, browserErrors } = await e2e.openSignedIn('/workspaces', look);
     expect(await names(page)).toHaveLength(25);

@@ -180,7 +180,7 @@ describe('a response', () => {
 });
 
 test.each([360, 1280] as const)(
-  'a response scrolls into view at %d px without moving the focus',
+  'a response scrolls into view at %d px and leaves the focus',
   async (width) => {
     const { page } = await at.open({ width });
     await page.emulateMedia({ reducedMotion: 'reduce' });

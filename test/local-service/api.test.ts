@@ -42,7 +42,7 @@ describe('an access token', () => {
 
 describe('a path', () => {
   test.each(['', '/rooms', '/murals'])(
-    'in another user’s workspace responds with 404: /workspaces/{id}%s',
+    'in a foreign workspace responds with 404: /workspaces/{id}%s',
     async (rest) => {
       const guest = (await service.newTokens(undefined, 'guest')).access_token;
       const [id] = idsOf(await service.readPages('/workspaces', guest));

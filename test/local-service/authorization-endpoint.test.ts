@@ -52,7 +52,7 @@ test.each(requests)('an authorization request with %s', async (_name, address, o
 });
 
 test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
-  'an error returns the state %s byte for byte',
+  'an error returns the state %s unchanged',
   async (state) => {
     const address = `${authorizationUrl({ state: undefined, scope: undefined })}&state=${state}`;
     const response = await requestRaw(service, `GET ${address}`);

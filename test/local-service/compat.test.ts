@@ -23,16 +23,13 @@ const postJson = (body: object) => request(compat).post(TOKEN_PATH).type('json')
 const newExchange = async (more: Fields = {}): Promise<Fields> =>
   codeFields(await compat.newCode(), { ...NO_CREDENTIALS, ...more });
 
-test.each(['token/', 'refresh', 'refresh/'])(
-  'only compatibility mode accepts token requests at %s',
-  async (path) => {
-    const { refresh_token } = await compat.newTokens();
-    const post = (server: LocalService) =>
-      request(server).post(`${OAUTH}/${path}`).type('form').send(refreshFields(refresh_token));
-    expect(outcomeOf(await post(compat))).toEqual(NEW_TOKEN);
-    expect((await post(strict)).status).toBe(404);
-  },
-);
+test.each(['token/', 'refresh', 'refresh/'])('only compatibility mode supports %s', async (path) => {
+  const { refresh_token } = await compat.newTokens();
+  const post = (server: LocalService) =>
+    request(server).post(`${OAUTH}/${path}`).type('form').send(refreshFields(refresh_token));
+  expect(outcomeOf(await post(compat))).toEqual(NEW_TOKEN);
+  expect((await post(strict)).status).toBe(404);
+});
 
 test('only compatibility mode accepts the authorization endpoint without its trailing slash', async () => {
   const url = authorizationUrl().replace('oauth2/?', 'oauth2?');

@@ -67,23 +67,20 @@ describe('the demo', () => {
     await expectNothingLeft(program, ...urls);
   });
 
-  test.each(['PORT', 'LOCAL_SERVICE_PORT'])(
-    'reports in one line that the port in %s is in use',
-    async (variable) => {
-      const holder = createServer().listen(0, '127.0.0.1');
-      await once(holder, 'listening');
-      const { port } = holder.address() as AddressInfo;
-      await using program = await demo({ [variable]: String(port) });
-      const { code, output } = await program.waitForExit();
-      holder.close();
-      expect(code).toBe(1);
-      // On a fresh clone, a line about the build comes first.
-      expect(output.trim().split('\n').at(-1)).toBe(
-        `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
-      );
-      await expectNothingLeft(program);
-    },
-  );
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('reports that the port in %s is in use', async (variable) => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    await using program = await demo({ [variable]: String(port) });
+    const { code, output } = await program.waitForExit();
+    holder.close();
+    expect(code).toBe(1);
+    // On a fresh clone, a line about the build comes first.
+    expect(output.trim().split('\n').at(-1)).toBe(
+      `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
+    );
+    await expectNothingLeft(program);
+  });
 
   test('uses the Redis in REDIS_URL_FILE instead of starting one', async () => {
     await using redis = await startPrivateRedis();

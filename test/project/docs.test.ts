@@ -30,16 +30,13 @@ test('README has at most 110 lines', () => {
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(110);
 });
 
-test.each(DOCUMENTS.filter((file) => /^docs\/[^/]+$/.test(file)))(
-  '%s begins with the questions that it answers',
-  (file) => {
-    const text = readFileSync(join(ROOT, file), 'utf8');
-    expect(text).toMatch(/^# .+\n\n[^#]+?\nThis page answers:\n\n- /);
-  },
-);
+test.each(DOCUMENTS.filter((file) => /^docs\/[^/]+$/.test(file)))('%s begins with its questions', (file) => {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  expect(text).toMatch(/^# .+\n\n[^#]+?\nThis page answers:\n\n- /);
+});
 
 test.each(DOCUMENTS.filter((file) => file.startsWith('docs/decisions/')))(
-  '%s has a context, a decision and a price',
+  '%s has context, decision and price',
   (file) => {
     const headings = readFileSync(join(ROOT, file), 'utf8').match(/^## .*$/gm);
     expect(headings).toEqual(['## Context', '## Decision', '## Price']);

@@ -53,19 +53,16 @@ test.each([
     '  PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
   ],
   [{ REPEAT_COMMAND: '' }, ''],
-])(
-  'a failed run with the environment %j ends with the command to repeat it, if there is one',
-  (env, command) => {
-    const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
-    const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
-    try {
-      const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
-      expect(printed.split('\n').at(-1)).toBe(command);
-    } finally {
-      replaced.restore();
-    }
-  },
-);
+])('a failed run with the environment %j ends with its repeat command, if any', (env, command) => {
+  const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
+  const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
+  try {
+    const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
+    expect(printed.split('\n').at(-1)).toBe(command);
+  } finally {
+    replaced.restore();
+  }
+});
 
 test('browser and process tests run before quick tests, with the largest file of each kind first', () => {
   const paths = [

@@ -128,7 +128,7 @@ test('a soak test without a number of minutes prints its usage', async () => {
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'a soak test that receives %s deletes its folders',
+  'a soak test deletes its folders on %s',
   async (signal) => {
     const script = `
       import { writeFileSync } from 'node:fs';

@@ -103,7 +103,7 @@ const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
 describe.each(ROUTES)('a hostile query to %s', (route) => {
   test.each(Object.entries(QUERIES))(
-    'never appears as markup, in a header or in the log: %s',
+    'never becomes markup, a header or a log entry: %s',
     async (_name, query) => {
       for (const headers of [{ cookie }, {}])
         expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);

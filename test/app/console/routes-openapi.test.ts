@@ -75,21 +75,18 @@ describe('a running app', () => {
     return response;
   };
 
-  test.each(['without a session', 'with a session'])(
-    'responds as documented on every route (%s)',
-    async (how) => {
-      const unexpected: string[] = [];
-      for (const { path, method, statuses, needsSession } of documented) {
-        const { status, headers } = await send(method, path, how === 'with a session' ? cookie : '');
-        const isService = statuses.includes('default') && headers.has('via');
-        if (!isService && !statuses.includes(String(status))) unexpected.push(`${method} ${path}: ${status}`);
-        const isRefused = status === 303 || status === 401;
-        if (how === 'without a session' && needsSession && !isRefused)
-          unexpected.push(`${method} ${path} is open`);
-      }
-      expect(unexpected).toEqual([]);
-    },
-  );
+  test.each(['without a session', 'with a session'])('responds as documented (%s)', async (how) => {
+    const unexpected: string[] = [];
+    for (const { path, method, statuses, needsSession } of documented) {
+      const { status, headers } = await send(method, path, how === 'with a session' ? cookie : '');
+      const isService = statuses.includes('default') && headers.has('via');
+      if (!isService && !statuses.includes(String(status))) unexpected.push(`${method} ${path}: ${status}`);
+      const isRefused = status === 303 || status === 401;
+      if (how === 'without a session' && needsSession && !isRefused)
+        unexpected.push(`${method} ${path} is open`);
+    }
+    expect(unexpected).toEqual([]);
+  });
 });
 
 function fill(path: string): string {

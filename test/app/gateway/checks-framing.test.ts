@@ -219,27 +219,21 @@ const LARGE_HEADS: Refusal[] = [
 ];
 
 describe.each(TARGETS)('%s whose head has', (_what, path) => {
-  test.each([...HEADS, ...LARGE_HEADS])(
-    '%s is refused, and the bytes after it are not read',
-    async (...fault) => {
-      const [, toText, status, form] = fault;
-      await expectRefused(
-        async (bytes) => sendRaw(testApp, bytes),
-        toText().replace('{path}', path),
-        status,
-        form,
-      );
-    },
-  );
+  test.each([...HEADS, ...LARGE_HEADS])('%s is refused, and later bytes are not read', async (...fault) => {
+    const [, toText, status, form] = fault;
+    await expectRefused(
+      async (bytes) => sendRaw(testApp, bytes),
+      toText().replace('{path}', path),
+      status,
+      form,
+    );
+  });
 });
 
 describe('an API request that arrives byte by byte and has', () => {
-  test.each(HEADS)(
-    '%s is refused, and the bytes after it are not read',
-    async (_fault, toText, status, form) => {
-      await expectRefused(sendByteByByte, toText().replace('{path}', API), status, form);
-    },
-  );
+  test.each(HEADS)('%s is refused, and later bytes are not read', async (_fault, toText, status, form) => {
+    await expectRefused(sendByteByByte, toText().replace('{path}', API), status, form);
+  });
 });
 
 const END = `0${CRLF}${CRLF}`;

@@ -24,23 +24,20 @@ const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'C
 const bytesFrom = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a request', () => {
-  test.each(FORWARDED)(
-    'with the method %s arrives with the fields from the client and the gateway',
-    async (method) => {
-      const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
-      const request = raw.takeRequest();
-      expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
-      expect(withoutFields(request, OURS)).toEqual([SENT, ['X-One', '1']]);
-      expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
-      expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
-      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-valid-token']);
-      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
-      expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
-      // If a method expects a body, a Content-Length of 0 means the same as none (RFC 9110 §8.6).
-      expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
-      expect(request.rest).toHaveLength(0);
-    },
-  );
+  test.each(FORWARDED)('with the method %s arrives with the client and gateway fields', async (method) => {
+    const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
+    const request = raw.takeRequest();
+    expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
+    expect(withoutFields(request, OURS)).toEqual([SENT, ['X-One', '1']]);
+    expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
+    expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
+    expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-valid-token']);
+    expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
+    expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
+    // If a method expects a body, a Content-Length of 0 means the same as none (RFC 9110 §8.6).
+    expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
+    expect(request.rest).toHaveLength(0);
+  });
 
   test.each(FORWARDED)('with the method %s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
@@ -121,7 +118,7 @@ describe('a body', () => {
   });
 
   test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])(
-    'without data chunks arrives empty (%s)',
+    'with no data chunks is empty (%s)',
     async (method) => {
       await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
       expect(raw.takeRequest().body).toHaveLength(0);

@@ -179,15 +179,12 @@ describe('a 401 that the gateway holds during a refresh', () => {
     ['delimited by the connection close', refusal('X-Until: the end')],
     ['with a body', refusal(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['shorter than its Content-Length', refusal('Content-Length: 5\r\nConnection: close')],
-  ])(
-    'is dropped once there is a new token, even if its connection closes (%s)',
-    async (_framing, response) => {
-      const { browser, service } = await raw.begin(`GET ${PATH}`);
-      await refuseAndClose(service, response);
-      expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
-      browser.socket.destroy();
-    },
-  );
+  ])('is dropped once there is a new token, even after a close (%s)', async (_framing, response) => {
+    const { browser, service } = await raw.begin(`GET ${PATH}`);
+    await refuseAndClose(service, response);
+    expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
+    browser.socket.destroy();
+  });
 
   const WHOLE = new RegExp(`^HTTP/1.1 401 [^]*(?:no ){${HALF / 4}}END`);
   const UNREACHABLE = /^HTTP\/1.1 502 [^]*"service_unreachable"[^]*\}/;

@@ -98,17 +98,14 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])(
-    'is not sent a third time after %s',
-    async (status) => {
-      responses.toNewToken = respond(status, 'the second response');
-      const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
-      expect(start.slice(9, 12)).toBe(status.slice(0, 3));
-      expect(rest.toString()).toBe('the second response');
-      expect(apiRequests()).toHaveLength(2);
-      expect(refreshes()).toHaveLength(1);
-    },
-  );
+  test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])('is not resent after %s', async (status) => {
+    responses.toNewToken = respond(status, 'the second response');
+    const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
+    expect(start.slice(9, 12)).toBe(status.slice(0, 3));
+    expect(rest.toString()).toBe('the second response');
+    expect(apiRequests()).toHaveLength(2);
+    expect(refreshes()).toHaveLength(1);
+  });
 });
 
 describe('a request with a larger body', () => {

@@ -146,7 +146,7 @@ const PATHS =
   '/ /auth/login /auth/callback /auth/session /workspaces /console /openapi.json /api/public/v1/workspaces';
 
 test.each(PATHS.split(' '))(
-  'a malformed chunk after the head of GET %s is not logged as an error',
+  'a malformed chunk after a GET %s head is not logged as an error',
   async (path) => {
     for (const session of ['', `Cookie: ${cookie}\r\n`]) {
       const client = connect(testApp.config.port, '127.0.0.1');

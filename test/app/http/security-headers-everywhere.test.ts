@@ -65,17 +65,14 @@ const cases = [
   ...WITHOUT_COOKIE.map((line) => [line, false] as const),
 ];
 
-test.each(cases)(
-  'the response to %s (with a cookie: %j) has the security headers',
-  async (line, withCookie) => {
-    const headers = await headersOf(line, withCookie);
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    expect([...headers.keys()].filter((name) => /^access-control-|^server$/.test(name))).toEqual([]);
-  },
-);
+test.each(cases)('the response to %s (cookie: %j) has the security headers', async (line, withCookie) => {
+  const headers = await headersOf(line, withCookie);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect([...headers.keys()].filter((name) => /^access-control-|^server$/.test(name))).toEqual([]);
+});
 
 // Express itself responds to OPTIONS, and sends only the names of the methods.
 const ownCases = cases.filter(

@@ -137,30 +137,27 @@ test.each([
 test.each([
   ['a client', {}],
   ['a load balancer', BEHIND_LOAD_BALANCER],
-])(
-  'the connection to %s closes at the end of a response that began before the drain',
-  async (_to, options) => {
-    const { client, drain, res } = await serveEarlyClient(options);
-    res.writeHead(200, { 'content-length': '8' }).write('half');
-    const [head] = (await once(client, 'data')) as [Buffer];
-    expect(head.toString()).toMatch(/connection: keep-alive/i);
-    const { socket } = res;
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
-    try {
-      const drained = drain(LONG_MS);
-      await pass(5_000); // by now the drain has closed every idle connection
-      expect(socket?.writableEnded).toBe(false);
-      const responded = once(res, 'close');
-      res.end('done');
-      await responded;
-      await pass(1_000);
-      expect(socket?.writableEnded).toBe(true);
-      expect(await drained).toBe(true);
-    } finally {
-      jest.useRealTimers();
-    }
-  },
-);
+])('the connection to %s closes after a response that began before the drain', async (_to, options) => {
+  const { client, drain, res } = await serveEarlyClient(options);
+  res.writeHead(200, { 'content-length': '8' }).write('half');
+  const [head] = (await once(client, 'data')) as [Buffer];
+  expect(head.toString()).toMatch(/connection: keep-alive/i);
+  const { socket } = res;
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  try {
+    const drained = drain(LONG_MS);
+    await pass(5_000); // by now the drain has closed every idle connection
+    expect(socket?.writableEnded).toBe(false);
+    const responded = once(res, 'close');
+    res.end('done');
+    await responded;
+    await pass(1_000);
+    expect(socket?.writableEnded).toBe(true);
+    expect(await drained).toBe(true);
+  } finally {
+    jest.useRealTimers();
+  }
+});
 
 test('a drain without connections ends immediately', async () => {
   const { http, drain } = await serve();

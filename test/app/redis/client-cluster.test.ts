@@ -50,22 +50,19 @@ test('a changed password is used at every node and for new connections', async (
 test.each([
   ['with a password', 'guest:one', 'guest'],
   ['with the password of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
-])(
-  'if one node refuses a login, the other nodes keep the previous login (%s)',
-  async (_how, before, user) => {
-    const shards = nodesByShard();
-    const [, ...others] = shards;
-    await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
-    await tell(others.flat(), 'ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
-    await using app = await openClient(topology.url.replace(/:[^/]+@/, `${before}@`));
-    const usersAt = async (nodes: readonly RedisNode[]) =>
-      new Set((await tell(nodes, 'CLIENT', 'LIST')).join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
+])('if one node refuses a login, the others keep the previous one (%s)', async (_how, before, user) => {
+  const shards = nodesByShard();
+  const [, ...others] = shards;
+  await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
+  await tell(others.flat(), 'ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
+  await using app = await openClient(topology.url.replace(/:[^/]+@/, `${before}@`));
+  const usersAt = async (nodes: readonly RedisNode[]) =>
+    new Set((await tell(nodes, 'CLIENT', 'LIST')).join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
 
-    await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
-    const left = new Set(user === 'guest' ? ['guest'] : []);
-    expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
-  },
-);
+  await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
+  const left = new Set(user === 'guest' ? ['guest'] : []);
+  expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
+});
 
 test('a login is tried at every node, whichever node stores the key', async () => {
   const shards = nodesByShard();

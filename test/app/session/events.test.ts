@@ -69,18 +69,15 @@ describe('the log id of a session', () => {
     [404, '/api/elsewhere', {}],
     [400, '/api/%zz', {}],
     [405, API_PATH, { method: 'TRACE' }],
-  ])(
-    'is logged for a request that is refused with a %i before the session is read',
-    async (status, path, init) => {
-      const { id, cookie } = await testApp.createSession();
-      // Unlike fetch(), undici's request() can send TRACE.
-      const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
-      const response = await request(testApp.origin + path, { method, headers: { cookie, ...headers } });
-      await response.body.dump();
-      const line = await lineOf('request', response.headers['x-request-id']);
-      expect(line).toMatchObject({ status, session: sessionLogId(id) });
-    },
-  );
+  ])('is logged for a request refused with a %i before the session is read', async (status, path, init) => {
+    const { id, cookie } = await testApp.createSession();
+    // Unlike fetch(), undici's request() can send TRACE.
+    const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
+    const response = await request(testApp.origin + path, { method, headers: { cookie, ...headers } });
+    await response.body.dump();
+    const line = await lineOf('request', response.headers['x-request-id']);
+    expect(line).toMatchObject({ status, session: sessionLogId(id) });
+  });
 
   test('is not logged for a request without a valid session cookie', async () => {
     for (const cookie of ['', 'cloakroom=s%3Aforged.signature']) {
@@ -128,16 +125,13 @@ describe('the log of a session', () => {
     ['token refreshed', GRANTED, { level: 'info' }],
     ['token refresh failed', { error: 'temporarily_unavailable' }, { level: 'warn' }],
     ['session ended', { error: 'invalid_grant' }, { reason: 'invalid_grant' }],
-  ])(
-    'has the line "%s" after a refresh, with the id of the request that caused it',
-    async (msg, tokenResponse, fields) => {
-      respondToTokenRequests(tokenResponse);
-      const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-      const { requestId } = await send(cookie, API_PATH, TRACED);
-      const line = await lineOf(msg, sessionLogId(id));
-      expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
-    },
-  );
+  ])('has the line "%s" after a refresh, with the request id', async (msg, tokenResponse, fields) => {
+    respondToTokenRequests(tokenResponse);
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
+    const { requestId } = await send(cookie, API_PATH, TRACED);
+    const line = await lineOf(msg, sessionLogId(id));
+    expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
+  });
 
   test('shows that a refresh succeeded after a failed attempt', async () => {
     respondToTokenRequests({ error: 'temporarily_unavailable' });

@@ -71,7 +71,7 @@ describe('a session in Redis', () => {
   });
 
   test.each(['no JSON', '{"version":2}'])(
-    'with the record %j from another version is treated as missing',
+    'with the foreign record %j is treated as missing',
     async (text) => {
       const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
       await redis.set(keyOf(id), encrypted, 'EX', 100);

@@ -46,13 +46,10 @@ const failures: [string, Readonly<Record<string, string>>, RegExp, string][] = [
   ['a wrong secret', { CLIENT_SECRET: 'other' }, /"invalid_client"/, 'exchange the code'],
   ['an invalid limit', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
 ];
-test.each(failures)(
-  'the curl script with %s exits and names the failed step',
-  async (_name, env, reason, step) => {
-    const { code, lines, leftBehind } = await runScript(env);
-    expect(code).not.toBe(0);
-    expect(lines.at(-1)).toBe(`flow-with-curl.sh: could not ${step}`);
-    expect(lines.join('\n')).toMatch(new RegExp(reason.source, 'm'));
-    expect(leftBehind).toEqual([]);
-  },
-);
+test.each(failures)('the curl script with %s names the failed step', async (_name, env, reason, step) => {
+  const { code, lines, leftBehind } = await runScript(env);
+  expect(code).not.toBe(0);
+  expect(lines.at(-1)).toBe(`flow-with-curl.sh: could not ${step}`);
+  expect(lines.join('\n')).toMatch(new RegExp(reason.source, 'm'));
+  expect(leftBehind).toEqual([]);
+});

@@ -47,7 +47,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   });
 
   test.each(['page', 'login', 'callback'] as const)(
-    '"%s" requests get a 503 page that offers to try again',
+    '"%s" requests get a 503 page with a retry',
     (request) => {
       const responses = seen.during[request];
       expect(Object.keys(tally(responses))).toEqual(['503']);

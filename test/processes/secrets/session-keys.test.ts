@@ -67,7 +67,7 @@ describe('the log', () => {
     { from: [A, B], to: [A], warns: false },
     { from: [A, B], to: [B, A], warns: false },
   ])(
-    'warns about the removal of an encryption key without showing the key (case %#)',
+    'warns that an encryption key was removed, without showing it (case %#)',
     async ({ from, to, warns }) => {
       const process = fleet.at(0);
       const replaceBy = async (keys: readonly string[]) => {

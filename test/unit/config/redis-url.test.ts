@@ -82,12 +82,9 @@ test.each([
 });
 
 // Regression: the text after the first "@" was parsed as the host, and unreachable hosts are logged.
-test.each(['/', '?', '#', '@', '%', ':@', '/@'])(
-  'a password with an unescaped %j is refused',
-  (character) => {
-    expect(() => parseRedisUrl(`redis://user:Pass${character}Word@host`)).toThrow(/^(?!.*(?:Pass|Word))/);
-  },
-);
+test.each(['/', '?', '#', '@', '%', ':@', '/@'])('an unescaped %j in a password is refused', (character) => {
+  expect(() => parseRedisUrl(`redis://user:Pass${character}Word@host`)).toThrow(/^(?!.*(?:Pass|Word))/);
+});
 
 test.each([',', '\\', ' ', ':', '+', '='])('a password with an unescaped %j is accepted', (character) => {
   expect(parseRedisUrl(`redis://user:Pass${character}Word@host`)).toMatchObject({
@@ -96,10 +93,7 @@ test.each([',', '\\', ' ', ':', '+', '='])('a password with an unescaped %j is a
   });
 });
 
-test.each(['/', '?', '#', '@'])(
-  'digits in a password before an unescaped %j are not parsed as a port',
-  (character) => {
-    for (const scheme of ['redis', 'redis+sentinel'])
-      expect(() => parseRedisUrl(`${scheme}://user:12${character}34@h/m`)).toThrow(/./);
-  },
-);
+test.each(['/', '?', '#', '@'])('digits before an unescaped %j in a password are not a port', (character) => {
+  for (const scheme of ['redis', 'redis+sentinel'])
+    expect(() => parseRedisUrl(`${scheme}://user:12${character}34@h/m`)).toThrow(/./);
+});

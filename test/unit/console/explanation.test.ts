@@ -86,7 +86,7 @@ describe('a response from the gateway', () => {
   });
 
   test.each([{ code: '__proto__' }, { code: 5 }, { code: 'toString' }, {}])(
-    'with the body %j has no advice',
+    'with body %j has no advice',
     (body) => {
       expect(explained(500, PROBLEM, body).problem?.advice).toBe('');
     },

@@ -35,7 +35,7 @@ test.each([
   [1, '"><script>', 'unknown'],
   [1, undefined, PEER],
 ])(
-  'with %i trusted proxies, a request with the X-Forwarded-For %j comes from %s',
+  'with %i trusted proxies, X-Forwarded-For %j gives the client address %s',
   (proxies, forwarded, address) => {
     expect(clientAddress(from(forwarded), proxies)).toBe(address);
   },

@@ -43,7 +43,7 @@ test('text whose direction is unknown is isolated from the surrounding text', ()
 });
 
 test.each(Object.entries(pages))(
-  'the %s page has a title, a language, one h1 and one main landmark',
+  'the %s page has a title, a language, one h1 and one main',
   (_name, html) => {
     expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(html).toMatch(/<title>[^<]+<\/title>/);

@@ -66,18 +66,15 @@ test.each([
 test.each([
   ...['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval'],
   ...['expire', 'pexpire', 'rpush', 'lrem', 'lpop'],
-])(
-  'if the Redis user may not run %s, the doctor reports a problem and names the missing permission',
-  async (command) => {
-    expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
-      id: 'redis-commands',
-      title: 'Redis: commands',
-      status: 'problem',
-      detail: `Its user may not run ${command.toUpperCase()}.`,
-      remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
-    });
-  },
-);
+])('a Redis user who may not run %s is a problem, with the missing permission', async (command) => {
+  expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
+    id: 'redis-commands',
+    title: 'Redis: commands',
+    status: 'problem',
+    detail: `Its user may not run ${command.toUpperCase()}.`,
+    remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
+  });
+});
 
 test('a Redis user with the permissions that the doctor suggests passes the check', async () => {
   const rights = ['~cloakroom:*'];
@@ -99,13 +96,10 @@ test('the doctor leaves no keys behind, even if the Redis user may not run SET o
 test.each([
   ['incr', 'counts sign-ins separately'],
   ['info', 'can’t detect that Redis is full'],
-])(
-  'if the Redis user may not run %s, the doctor only warns, because Cloakroom works without it',
-  async (command, words) => {
-    const found = await findingAt(await urlWithout(command), 'redis-commands');
-    expect(found).toMatchObject(finding('warning', words, `+${command}`));
-  },
-);
+])('a Redis user who may not run %s is only a warning', async (command, words) => {
+  const found = await findingAt(await urlWithout(command), 'redis-commands');
+  expect(found).toMatchObject(finding('warning', words, `+${command}`));
+});
 
 test('the Redis user needs access to keys that begin with REDIS_PREFIX', async () => {
   const REDIS_URL = await urlWith('~another:*', '+@all');

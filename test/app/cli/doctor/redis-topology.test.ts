@@ -53,18 +53,15 @@ test('if the Sentinels forbid looking up the master, the doctor reports a proble
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, `+${command}`));
 });
 
-test.each(['cluster|slots', 'cluster|info'])(
-  'in a cluster, the Redis user must be allowed to run %s',
-  async (command) => {
-    const nodes = cluster.shards.flatMap(({ master, replica }) => [master, replica]);
-    const rights = ['on', '>a-password', '~cloakroom:*', '+@all', `-${command}`];
-    for (const node of nodes) await node.sendCommand('ACL', 'SETUSER', 'cloakroom', 'reset', ...rights);
-    const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/:[^/]+@/, 'cloakroom:a-password@') });
-    expect(findingOf('redis-reachable')).toMatchObject(
-      finding('problem', /may not run CLUSTER SLOTS and CLUSTER INFO(?!.*no cluster)/, `+${command}`),
-    );
-  },
-);
+test.each(['cluster|slots', 'cluster|info'])('a cluster user must be allowed to run %s', async (command) => {
+  const nodes = cluster.shards.flatMap(({ master, replica }) => [master, replica]);
+  const rights = ['on', '>a-password', '~cloakroom:*', '+@all', `-${command}`];
+  for (const node of nodes) await node.sendCommand('ACL', 'SETUSER', 'cloakroom', 'reset', ...rights);
+  const findingOf = await runDoctor({ REDIS_URL: cluster.url.replace(/:[^/]+@/, 'cloakroom:a-password@') });
+  expect(findingOf('redis-reachable')).toMatchObject(
+    finding('problem', /may not run CLUSTER SLOTS and CLUSTER INFO(?!.*no cluster)/, `+${command}`),
+  );
+});
 
 test('the doctor checks each master in a cluster with a key that this master stores', async () => {
   const findingOf = await runDoctor({ REDIS_URL: cluster.url });

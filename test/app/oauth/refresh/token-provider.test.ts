@@ -239,21 +239,18 @@ function providerWith(change: (lock: HeldLock) => HeldLock) {
 test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
   ['was lost before the journal entry', { setIfHeld: async () => false }],
-])(
-  'a refresh whose lock %s does not send a token request until it holds a fresh lock',
-  async (_state, lost) => {
-    testApp.intercept = service();
-    const { id } = await testApp.createSession(EXPIRED);
-    let acquired = 0;
-    await using tokens = providerWith((lock) => {
-      acquired += 1;
-      return acquired === 1 ? { ...lock, ...lost } : lock;
-    });
-    expect(await tokens.accessToken(await readSession(id))).toBe('refreshed-1');
-    expect(acquired).toBe(2);
-    expect(tokenRequests(testApp)).toHaveLength(1);
-  },
-);
+])('a refresh whose lock %s sends no token request before it holds a fresh lock', async (_state, lost) => {
+  testApp.intercept = service();
+  const { id } = await testApp.createSession(EXPIRED);
+  let acquired = 0;
+  await using tokens = providerWith((lock) => {
+    acquired += 1;
+    return acquired === 1 ? { ...lock, ...lost } : lock;
+  });
+  expect(await tokens.accessToken(await readSession(id))).toBe('refreshed-1');
+  expect(acquired).toBe(2);
+  expect(tokenRequests(testApp)).toHaveLength(1);
+});
 
 test.each([
   ['failed refresh keeps its lock for a cool-down period', null, 'coolDown'],

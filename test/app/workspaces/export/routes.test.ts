@@ -31,21 +31,18 @@ test('a CSV export has the items from all pages in order, one per row', async ()
 test.each([
   ['csv', 'text/csv; charset=utf-8; header=present'],
   ['ndjson', 'application/x-ndjson'],
-])(
-  'a %s export is an attachment of unknown length, and is never cached or sniffed',
-  async (extension, type) => {
-    const result = await exporter.get(`/workspaces.${extension}`, await exporter.begin(workspaces(1)));
-    expect(fieldOf(result, 'content-type')).toBe(type);
-    expect(fieldOf(result, 'content-disposition')).toBe(
-      `attachment; filename="workspaces-${today()}.${extension}"`,
-    );
-    expect(fieldOf(result, 'transfer-encoding')).toBe('chunked');
-    expect(fieldOf(result, 'content-length')).toBeUndefined();
-    expect(fieldOf(result, 'cache-control')).toBe('no-store');
-    expect(fieldOf(result, 'x-content-type-options')).toBe('nosniff');
-    expect(fieldOf(result, 'x-request-id')).toBeDefined();
-  },
-);
+])('a %s export is an attachment without a length, never cached or sniffed', async (extension, type) => {
+  const result = await exporter.get(`/workspaces.${extension}`, await exporter.begin(workspaces(1)));
+  expect(fieldOf(result, 'content-type')).toBe(type);
+  expect(fieldOf(result, 'content-disposition')).toBe(
+    `attachment; filename="workspaces-${today()}.${extension}"`,
+  );
+  expect(fieldOf(result, 'transfer-encoding')).toBe('chunked');
+  expect(fieldOf(result, 'content-length')).toBeUndefined();
+  expect(fieldOf(result, 'cache-control')).toBe('no-store');
+  expect(fieldOf(result, 'x-content-type-options')).toBe('nosniff');
+  expect(fieldOf(result, 'x-request-id')).toBeDefined();
+});
 
 test('the file name of an export contains the kind of item and the workspace', async () => {
   const cookie = await exporter.begin([{ id: 7, name: 'Room' }]);
@@ -94,15 +91,12 @@ test.each([
   ['/workspaces.ndjson', '/workspaces'],
   ['/workspaces/w1/rooms.csv', '/workspaces/w1/rooms'],
   ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
-])(
-  'a client that requests %s without a session is sent to sign-in and then to the list',
-  async (path, list) => {
-    await exporter.begin([]);
-    const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
-    expect(result.status).toBe(303);
-    expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
-  },
-);
+])('a request for %s without a session leads to sign-in and then to the list', async (path, list) => {
+  await exporter.begin([]);
+  const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
+  expect(result.status).toBe(303);
+  expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
+});
 
 test('a client whose session has ended is sent to sign-in and then to the list', async () => {
   await exporter.begin([], () => json(400, { error: 'invalid_grant' }));
