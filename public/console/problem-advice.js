@@ -7,8 +7,8 @@ export const ADVICE = {
   sign_in_required:
     'No valid session cookie was sent. Send the user to loginUrl with ?return_to= and a path on this site.',
   session_expired:
-    'The session ended: unused for too long, too old, or revoked by the service. Send the user to loginUrl.',
-  cross_site_request: 'Send the request from a page of this origin. Outside a browser, add X-Requested-With.',
+    'The session was unused for too long, too old, or revoked by the service. Send the user to loginUrl.',
+  cross_site_request: 'Send the request from a page on this origin. Outside a browser, add X-Requested-With.',
   path_not_allowed:
     'Use a path under API_PATHS (default /api/public/v1/). The OAuth endpoints there are blocked.',
   method_not_allowed: 'Use another method. TRACE is refused.',
