@@ -9,7 +9,7 @@ FROM ${DEBIAN_IMAGE} AS tini
 RUN ["apt-get", "update"]
 RUN ["apt-get", "install", "--yes", "--no-install-recommends", "tini"]
 
-# The base of both installs. Docker reuses both while the lock file is unchanged.
+# The base of both npm installs. Docker reuses their layers while the lock file is unchanged.
 FROM node AS locked
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -53,11 +53,11 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["nod
 ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["dist/main.js"]
 
-# Last, so that a new version does not rebuild other layers. The default is the version in package.json.
+# These lines come last, so that a new version does not rebuild other layers. The default is the version in package.json.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG DEBIAN_IMAGE
-# For the log and the metrics.
+# The log and the metrics show these.
 ENV BUILD_VERSION=${VERSION} BUILD_REVISION=${REVISION}
 LABEL org.opencontainers.image.title="Cloakroom" \
       org.opencontainers.image.description="A Backend-for-Frontend that keeps OAuth tokens out of the browser" \
