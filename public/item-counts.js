@@ -1,4 +1,4 @@
-/** Counts the items in an export from its bytes. In UTF-8, a line feed or quote byte is never part of another character. */
+/** Counts an export's items by scanning its bytes. In UTF-8, a line feed or quote byte is never part of another character. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;

@@ -11,7 +11,7 @@ import { fetchSession } from './session-status.js';
 const CHANNEL = 'cloakroom-session';
 const CONFIRMATION_MS = 5_000;
 
-/** Watches the session if the user is signed in. On any other page, makes the open tabs check their sessions. */
+/** Watches the session if the page was loaded by a signed-in user. Otherwise, makes the other open tabs check their sessions. */
 export function startSessionWatch() {
   const ownName = document.body.dataset['session'];
   if (ownName === undefined) {

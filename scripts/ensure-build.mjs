@@ -19,7 +19,7 @@ export async function ensureBuild() {
   });
 }
 
-/** Whether dist is newer than its sources. A copy without src has no sources. */
+/** Whether dist is newer than its sources. Always true without a src folder, because there is nothing to build from. */
 export function buildIsCurrent() {
   if (!existsSync(SOURCE)) return true;
   const builtAt = changedAt(join(DIST, STAMP));

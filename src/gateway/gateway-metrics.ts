@@ -24,7 +24,7 @@ export function createGatewayMetrics(registry: Registry) {
     /** Adds one gateway's requests in flight to the gauge. */
     watchInFlight: createGauge(registry, {
       name: 'cloakroom_api_requests_in_flight',
-      help: 'API requests with a session in flight.',
+      help: 'In-flight API requests that have a session.',
       combine: (values) => values.reduce((sum, value) => sum + value, 0),
     }),
   };

@@ -226,7 +226,7 @@ export function toPrivateCacheControl(fields: readonly string[], hasExpires: boo
 
 /**
  * Removes the directives that let a shared cache store a response, and adds `private`. Results are cached, because parsing a
- * list takes 4 % of the CPU time for a request.
+ * list takes 4% of the CPU time for a request.
  */
 const withPrivate = memoize((list) => {
   const kept: string[] = [];

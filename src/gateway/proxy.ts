@@ -58,7 +58,7 @@ type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
 
 /**
  * The undici handler for one upstream request. Methods appear in the order in which a request reaches them. It is a class
- * because using closures took 10 % more memory.
+ * because closures took 10% more memory.
  *
  * It implements undici's older handler API, because the newer one parses all response headers into an object that the gateway
  * doesn't need (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves

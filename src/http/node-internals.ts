@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// This file contains all changes to Node's HTTP server that have no public API. It was checked with Node 20.20 and 24.21. The
+// This file contains all changes to Node's HTTP server that can't be made through a public API. It was checked with Node 20.20 and 24.21. The
 // tests in test/app/http/ and test/processes/http/ fail if another version behaves differently (docs/decisions/0008).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */

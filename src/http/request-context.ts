@@ -56,7 +56,7 @@ export function requestId(res: WithContext): string {
 
 /**
  * Returns the client address: the peer of the connection or, behind `proxies` trusted reverse proxies, the address that the
- * outermost proxy saw. Each proxy appends its peer to `X-Forwarded-For`. Anything before that could be forged by the client.
+ * outermost proxy saw. Each proxy appends its peer's address to `X-Forwarded-For`. Anything before that could be forged by the client.
  */
 export function clientAddress(req: IncomingMessage, proxies: number): string {
   const peer = req.socket.remoteAddress ?? '';

@@ -24,7 +24,7 @@ export interface PooledHandler extends Dispatcher.DispatchHandler {
 
 interface Connection {
   readonly client: Client;
-  /** Handler of the current request; null while the connection is idle. */
+  /** Handler for the current request; null while the connection is idle. */
   handler: PooledHandler | null;
   /** As returned by performance.now(). */
   restsUntil: number;

@@ -161,7 +161,7 @@ describe('an export', () => {
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   }
 
-  test('stops when the session ends, and its request to the service is closed', async () => {
+  test('stops when the session ends, and its request to the service is cancelled', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await hundredItems();

@@ -139,7 +139,7 @@ function rawFaults(name: string, template: string): string[] {
 /** The URL of a Cloakroom asset, with the file name written out in the template. */
 const ASSET = /<%= it\.asset\('[\w/-]+\.\w+'\) %>/g;
 const [OWN, PRINTED] = ['\uE000', '\uE001'];
-/** Patterns for inline code and foreign files. The Content-Security-Policy blocks most of these as well. */
+/** Patterns that match inline code and files from other origins. The Content-Security-Policy blocks most of these as well. */
 const INLINE = [
   /<style\b/gi,
   new RegExp(`<script\\b(?![^>]* src="${OWN}")[^>]*>`, 'gi'),

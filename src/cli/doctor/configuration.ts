@@ -145,7 +145,7 @@ function checkRedisEncryption({ values: { REDIS_URL: target } }: Settings): Resu
   if (isOnThisHost(target)) return ok('The connection stays on this machine.');
   if (target.kind === 'single' && target.tls) return ok('The connection uses TLS.');
   return warning(
-    'It is on another host and the connection has no TLS: anyone on the network can read its password and the encrypted sessions.',
+    'It is on another host and the connection does not use TLS: anyone on the network can read its password and the encrypted sessions.',
     'Use rediss:// for a single Redis that supports TLS. Otherwise keep the connection on a private network.',
   );
 }

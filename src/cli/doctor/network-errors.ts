@@ -61,7 +61,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
   [/^/, 'closes the connection', 'Check the port, whether it expects TLS, and the log of the server.'],
 ];
 
-/** Resolves with the result of `use`, or with a problem if the server can't be used. Rejects only on a bug in Cloakroom. */
+/** Resolves with the result of `use`, or with a problem if the server can't be used. Rejects only if Cloakroom itself has a bug. */
 export async function resultOrProblem<T>(server: string, use: () => Promise<T>): Promise<T | Result> {
   try {
     return await use();

@@ -56,7 +56,7 @@ async function querySentinel(send: Send, target: SentinelTarget): Promise<RedisS
   if ('error' in reply || reply.value === null) {
     return problem(
       'A Sentinel does not monitor a master with the name in REDIS_URL.',
-      'Compare the name after the last / of REDIS_URL with “sentinel monitor” in the configuration of the Sentinels.',
+      'Compare the name after the last / in REDIS_URL with “sentinel monitor” in the configuration of the Sentinels.',
     );
   }
   const [host, port] = reply.value as [string, string];

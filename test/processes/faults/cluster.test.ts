@@ -27,7 +27,7 @@ async function createBoth({ master, replica }: Shard) {
   return { held, others };
 }
 
-/** The maximum fraction of requests. Redis usually refuses none, but it refused 18 % during one of four measured runs. */
+/** The maximum fraction of requests. Redis usually refuses none, but it refused 18% during one of four measured runs. */
 const MOST_REFUSED = 0.25;
 
 /**

@@ -77,7 +77,7 @@ const RUN_AXE = `axe.run({ resultTypes: ['violations'], preload: false }).then((
 const SHOW_NOSCRIPT = `document.querySelectorAll('noscript').forEach((each) => each.replaceWith(...each.childNodes))`;
 
 const NARROWEST = [
-  { width: 320, fontSize: 16 }, // 1280 px at a zoom of 400 % (WCAG 2.2, 1.4.10)
+  { width: 320, fontSize: 16 }, // 1280 px at a zoom of 400% (WCAG 2.2, 1.4.10)
   { width: 360, fontSize: 32 }, // twice the font size (1.4.4)
 ];
 
