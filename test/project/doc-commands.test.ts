@@ -21,11 +21,12 @@ const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
 const COMPOSE_FILES = ['docker-compose.yml', 'deploy/compose.scaled.yml'];
-const SERVICES = COMPOSE_FILES.flatMap((file) => {
+const services = COMPOSE_FILES.flatMap((file) => {
   // Suppresses warnings about Compose's custom tags.
-  const { services } = parse(read(file), { logLevel: 'error' }) as { services: object };
-  return Object.keys(services);
+  const compose = parse(read(file), { logLevel: 'error' }) as { services: object };
+  return Object.keys(compose.services);
 });
+const SERVICES = new Set(services);
 
 const VARIABLES = new Set([
   ...variableNames,
@@ -97,7 +98,7 @@ function missingIn(command: string): string[] {
     ...paths.filter(
       (path) => !YOURS.test(path) && !existsSync(join(ROOT, path.replace(/^dist(.*)js$/, 'src$1ts'))),
     ),
-    ...servicesIn(command).filter((service) => !SERVICES.includes(service)),
+    ...servicesIn(command).filter((service) => !SERVICES.has(service)),
     ...captures(settings, /([A-Z_]+)=/g).filter((name) => !VARIABLES.has(name)),
   ];
 }
