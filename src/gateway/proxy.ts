@@ -142,7 +142,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     return !this.#isPaused;
   }
 
-  /** Repeats the request with a new token. If there is none, or if the body was not kept, sends the held 401 to the client. */
+  /** Repeats the request with a new token. Without a new token or a kept body, sends the held 401 to the client. */
   async #refreshAndRepeat(session: Session): Promise<void> {
     const { tokens, fail } = this.#deps;
     const request = this.#request;

@@ -61,7 +61,7 @@ export function createSignInTransactions(deps: {
       return serialize(name, browser, { ...attributes, maxAge: TRANSACTION_SECONDS });
     },
 
-    /** Returns and deletes the transaction for a `state`; null if there is none, or if another browser started it. */
+    /** Returns and deletes the transaction for a `state`; null if it is unknown, or if another browser started it. */
     async take(state: string, cookieHeader: string | undefined): Promise<SignInTransaction | null> {
       const browsers = browserCookies(cookieHeader).map(([, value]) => hash(value));
       if (browsers.length === 0) return null;

@@ -55,7 +55,7 @@ export function createSessionMiddleware(deps: {
   return [readSession, signAgain];
 }
 
-/** Returns the request's session, or null if there is none. */
+/** Returns the session of a signed-in user's request, otherwise null. */
 export function currentSession(req: Request): Session | null {
   const { record, encrypted } = expressSessionOf(req);
   return record === undefined || encrypted === undefined ? null : { id: req.sessionID, record, encrypted };
@@ -76,9 +76,7 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/**
- * Returns express-session's session. Throws if there is none, which means that Redis is down and not that the user signed out.
- */
+/** Returns express-session's session. Throws if express-session set none, which happens only while Redis is down. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));

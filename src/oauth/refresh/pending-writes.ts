@@ -77,13 +77,13 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       }
     },
 
-    /** Retries the session's pending write now; null if there is none. Rejects like `write`. */
+    /** Retries the session's pending write now; null if the session has no pending write. Rejects like `write`. */
     retry(sessionId: string): Promise<Grant> | null {
       const pending = pendingWrites.get(sessionId);
       return pending === undefined ? null : compareAndSet(pending.before, pending.record);
     },
 
-    /** Waits for the session's pending write; null if there is none. Resolves to true if Redis has the outcome. */
+    /** Waits for the session's pending write; null without one. Resolves to true if Redis has the outcome. */
     outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
 
     /** Retries for up to 15 more seconds, then gives up. Resolves once no writes are pending. */
