@@ -71,7 +71,7 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
 
   test('has a runbook with all steps in order', () => {
     const steps = [...runbook.matchAll(/^- \*\*(.+?):\*\* ./gm)].map(([, step]) => step);
-    expect(steps).toEqual(['Users see', 'Means', 'Check', 'Do', 'Don’t']);
+    expect(steps).toEqual(['Users see', 'Means', 'Check', 'Do', "Don't"]);
   });
 });
 
