@@ -20,7 +20,7 @@ interface HostConfig {
 
 const testApp = useFixture(async () => startComposition());
 
-// Tests the state of a fresh clone without a .env.
+// Tests a fresh clone without a .env file.
 describe('docker compose --profile demo up', () => {
   test('lets the demo account sign in', async () => {
     const { browser, page } = await signInAt(testApp.url);
@@ -32,14 +32,14 @@ describe('docker compose --profile demo up', () => {
   test('loses no session when Redis restarts', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['restart', testApp.container('redis')]);
-    // The local service has also lost Redis, and may take longer to recover than the app.
+    // The local service also loses its Redis connection and may take longer to recover than the app.
     const statuses = new Set<number>();
     await eventually(async () => {
       const { status } = await browser.fetch(`${testApp.url}/workspaces`);
       statuses.add(status);
       return status === 200;
     }, 60_000);
-    expect([...statuses].filter((status) => status < 500)).toEqual([200]); // without a session, the status would be a redirect
+    expect([...statuses].filter((status) => status < 500)).toEqual([200]); // without a session, the app would redirect
   });
 
   test('keeps sessions and secrets across compose down and up', async () => {
@@ -52,7 +52,7 @@ describe('docker compose --profile demo up', () => {
   test('serves sessions again once the app container has restarted', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['stop', testApp.container('app')]);
-    // By then, Docker has tried to restart the relay and failed, because the app's network is down.
+    // During this delay, Docker tries to restart the relay but fails, because the app's network is down.
     await delay(1_500);
     await docker(['start', testApp.container('app')]);
     // The relay to the local service has to join the app's new network.
@@ -81,7 +81,7 @@ describe('docker compose --profile demo up', () => {
         ReadonlyRootfs: true,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges:true'],
-        RestartPolicy: { Name: 'unless-stopped' },
+        RestartPolicy: { Name: 'always' },
         LogConfig: { Config: { 'max-size': '10m' } },
       });
       expect(host.Memory).toBeGreaterThan(0);
@@ -100,7 +100,7 @@ describe('docker compose --profile demo up', () => {
     for (const secret of secrets) expect(logs + inspected).not.toContain(secret);
   });
 
-  test('gives Redis none of the app’s secrets, and refuses clients without a password', async () => {
+  test('gives Redis no access to the app’s secrets, and requires Redis clients to authenticate', async () => {
     const redisCli = async (...args: string[]) => execIn('redis', 'redis-cli', ...args);
     const asHealth = ['--user', 'health', '--pass', 'none'];
     expect(await redisCli('ping')).toMatch(/^NOAUTH/);
@@ -120,7 +120,7 @@ describe('docker compose --profile demo up', () => {
         ),
       ),
     );
-    // The URL belongs to the local service, and the ACL file holds only password hashes.
+    // The local service needs its own Redis URL, and the ACL file contains only password hashes.
     expect(readable.flat()).toEqual(['local-service-redis-url', 'users.acl']);
     const reply = await redisReply('local-service', 'local-service-redis-url', `get('cloakroom:session:a')`);
     expect(reply).toMatch(/^NOPERM/);
@@ -166,7 +166,7 @@ async function readSecrets(): Promise<string[]> {
   return [await read('session-keys'), new URL(await read('redis-url')).password];
 }
 
-/** Sends a command to Redis from a container with the URL in one of its secrets. Resolves with the reply or the error message. */
+/** Sends a Redis command from a container, using the URL in one of its secrets. Resolves with the reply or the error message. */
 async function redisReply(service: string, secret: string, command: string): Promise<string> {
   const script = `
     import { readFileSync } from 'node:fs';
