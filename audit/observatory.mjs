@@ -32,7 +32,7 @@ export async function scanPages(system) {
 }
 
 /**
- * Returns the result of a scan. A grade below A+, a failed test and a scan of a different page are findings.
+ * Returns the result of a scan. A grade below A+, a failed test and a scan of a different page all count as findings.
  * @param {string} output the output of observatory-process.mjs
  */
 export function evaluateScan(output) {

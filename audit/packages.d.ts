@@ -1,4 +1,4 @@
-// Types of packages that only `npm run audit:web` installs, so that tsc can check the audit without them.
+// Declares types for packages that only `npm run audit:web` installs. tsc can then check the audit without those packages.
 
 declare module '@mdn/mdn-http-observatory' {
   export interface ScanResult {

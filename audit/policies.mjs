@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js';
 import { CspParser } from 'csp_evaluator/dist/parser.js';
 import { request } from 'undici';
 
-/** One page of each kind, and a response from the service, which may be HTML. Other JSON responses are not pages. */
+/** One page of each kind, and an API response, because the service may send HTML. Other JSON responses are not scanned. */
 const PATHS = [
   '/',
   '/workspaces',
@@ -15,7 +15,8 @@ const PATHS = [
 const SERIOUS = new Set([Severity.HIGH, Severity.SYNTAX, Severity.MEDIUM]);
 /** The reasons for accepting results of low severity, keyed by directive and value. @type {Readonly<Record<string, string>>} */
 const ACCEPTED = {
-  "script-src 'self'": 'only our scripts have this origin: templates escape, and API responses have nosniff',
+  "script-src 'self'":
+    'only our scripts come from this origin, because templates escape and API responses have nosniff',
 };
 
 /**
@@ -28,7 +29,7 @@ export async function evaluatePolicies({ direct, cookie }) {
     PATHS.map(async (path) => {
       const { headers, body } = await request(direct + path, { headers: { cookie } });
       await body.dump();
-      // Browsers apply every policy in a response. The policy from Cloakroom comes after that from the service.
+      // Browsers apply every policy in a response. The policy from Cloakroom comes after the policy from the service.
       const policy =
         String(headers['content-security-policy'] ?? '')
           .split(',')
@@ -40,7 +41,7 @@ export async function evaluatePolicies({ direct, cookie }) {
 }
 
 /**
- * Returns the result for a policy. A result is a finding if its severity is at least medium, or if it is not accepted.
+ * Returns the result for a policy. A result is a finding if it has at least medium severity or is not accepted.
  * @param {string} policy
  */
 function evaluatePolicy(policy) {

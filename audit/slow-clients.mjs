@@ -6,7 +6,7 @@ import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
 const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
-/** Adds a header that passes the cross-site check, so that Cloakroom reads the body. slowhttptest itself can set only Accept. */
+/** slowhttptest can set only Accept, so this value also adds X-Requested-With. Without that header, Cloakroom does not read the body. */
 const SAME_ORIGIN_ACCEPT = '*/*\r\nX-Requested-With: slowhttptest';
 /** Placeholder for the path of the stylesheet, which has a version in its name. */
 const STYLESHEET = 'the stylesheet';
@@ -25,8 +25,8 @@ const PROBE_EVERY_MS = 100;
 const PROBE_TIMEOUT_MS = 5_000;
 
 /**
- * Attacks Cloakroom, and nginx in front of it, with slowhttptest. Findings are seconds in which slowhttptest got no response, and
- * failed requests from another user.
+ * Attacks Cloakroom, and nginx in front of it, with slowhttptest. Reports each second in which slowhttptest got no response, and each
+ * failed request from another user, as a finding.
  * @param {import('./support/scanned-system.mjs').ScannedSystem} system
  * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */

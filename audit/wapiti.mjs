@@ -11,10 +11,10 @@ const MODULES =
 const MAX_CRAWL_SECONDS = 40;
 /** The time limit for each module. */
 const MAX_MODULE_SECONDS = 12;
-/** The reasons for accepting reports, keyed by their text. @type {Readonly<Record<string, string>>} */
+/** The reasons for accepting reports, keyed by the text of the report. @type {Readonly<Record<string, string>>} */
 const ACCEPTED = {
   'X-XSS-Protection is not set':
-    'it is 0: browsers have removed the filter that it controlled, which itself caused vulnerabilities',
+    'the value is 0, because browsers have removed the filter, which itself caused vulnerabilities',
 };
 
 /**

@@ -7,7 +7,7 @@ import { startScannedSystem } from './support/scanned-system.mjs';
 import { scanForVulnerabilities } from './wapiti.mjs';
 import { requestWordList } from './word-list.mjs';
 
-/** Runs the scanners one after another. Keeps their reports in .cache/audit. The exit code is 1 if there is a finding. */
+/** Runs the scanners one after another and keeps their reports in .cache/audit. The exit code is 1 if there is a finding. */
 
 const FOLDER = fileURLToPath(new URL('../.cache/audit', import.meta.url));
 const SCANNERS = {

@@ -3,24 +3,24 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runScanner } from './support/run-scanner.mjs';
 
-/** The word list in the Debian package dirb: names of files and folders that are often exposed by mistake. */
+/** The word list from the Debian package dirb, with names of files and folders that are often exposed by mistake. */
 export const WORD_LIST = '/usr/share/dirb/wordlists/common.txt';
 export const hasWordList = () => existsSync(WORD_LIST);
 
-/** The routes that may respond with a 2xx or 3xx. */
+/** The routes for which a 2xx or 3xx is not a finding. */
 const ROUTES = new Set(
   '/ /console /console/ /console/guide /workspaces /auth/login /auth/callback /auth/session /healthz'.split(
     ' ',
   ),
 );
 const FOLDERS = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
-/** In these folders, any name may be a workspace id. Only a 5xx is a finding. */
+/** In these folders, only a 5xx is a finding, because any name may be a workspace id. */
 const FOLDERS_OF_IDS = new Set(['/workspaces/']);
 const MAX_SECONDS = 300;
 const ONE_THREAD = ['-t', '1']; // with more threads, ffuf omits responses from its report
 
 /**
- * Requests each word of the list in each folder with ffuf. An unexpected 2xx or 3xx and any 5xx is a finding.
+ * Requests each word of the list in each folder with ffuf. Any 5xx is a finding, and so is an unexpected 2xx or 3xx.
  * @param {import('./support/scanned-system.mjs').ScannedSystem} system
  * @returns {Promise<import('./support/run-scanner.mjs').ScannerResult[]>}
  */

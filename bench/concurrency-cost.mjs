@@ -16,9 +16,9 @@ import { formatNumber, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures the cost of a request with few and with many requests in flight, with Cloakroom's V8 options and with V8's defaults
- * (docs/decisions/0011): CPU time, and bytes that V8 promotes to the old generation. V8 decides on pretenuring once per process, so
- * each round starts new processes.
+ * Measures the CPU time of a request, and the bytes that V8 promotes to the old generation, with few and many requests in flight. Compares
+ * Cloakroom's V8 options with V8's defaults (docs/decisions/0011). V8 decides on pretenuring once per process, so each round starts new
+ * processes.
  */
 
 const ROUNDS = 4;

@@ -5,7 +5,7 @@ import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures the latency of requests near the expiry of their access token, as a ratio to other requests in the same period. A
+ * Measures the latency of requests near the expiry of their access token, as a ratio to the latency of other requests in the same period. A
  * background refresh must not delay requests.
  */
 
@@ -16,10 +16,10 @@ const TOKEN_LATENCY_MS = 500;
 const WARM_UP_MS = 6_000;
 const PARTS = 5;
 const PART_MS = 12_000;
-/** Users who send requests all the time. Their load leaves two processes mostly idle. */
+/** Number of users who send requests continuously, low enough to leave two processes mostly idle. */
 const ACTIVE_USERS = 60;
 const REQUEST_EVERY_MS = 250;
-/** Users who return after their token has expired. */
+/** Number of users who return after their token has expired. */
 const RETURNING_USERS = 60;
 const RETURN_EVERY_MS = TOKEN_SECONDS * 1_000 + 1_000;
 
@@ -86,7 +86,7 @@ async function measure() {
 
 /**
  * @param {number} leftMs until the last known token of the session expires
- * @param {boolean} isNew whether the service received another token
+ * @param {boolean} isNew whether the service received a different token
  * @returns {Kind}
  */
 function kindOf(leftMs, isNew) {
@@ -124,7 +124,7 @@ function report(samples) {
   );
 }
 
-/** On a busy machine, other delays may push a request past the expiry. The ratios then say little about refreshes. */
+/** Warns if the machine is busy, because other delays may then push requests past the token's expiry. */
 function warnIfBusy() {
   const [load = 0] = loadavg();
   if (load <= availableParallelism()) return;

@@ -14,10 +14,10 @@ import { formatNumber, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Measures how idle sessions in Redis and idle connections change the cost of a request. Identical processes differ by
- * chance, and the speed of the machine changes from minute to minute. The benchmark therefore measures each process before and
- * after it adds idle sessions or connections, and divides the ratio by that of a process without any. A second process without any
- * shows the remaining noise.
+ * Measures how idle sessions in Redis and idle connections change the cost of a request. Identical processes differ by chance, and the
+ * speed of the machine changes from minute to minute. The benchmark therefore measures each process before and after adding idle sessions
+ * or connections. The benchmark divides each before-and-after ratio by that of a process to which nothing was added. A second process to
+ * which nothing was added shows the remaining noise.
  */
 
 const IDLE_CONNECTIONS = 5_000;
@@ -121,7 +121,7 @@ async function startSystem({ testApp, connections }) {
 }
 
 /**
- * Creates sessions in the same way as sign-in. Resolves to their `Cookie` headers.
+ * Creates sessions as sign-in does. Resolves to the `Cookie` headers of the sessions.
  * @param {ReturnType<typeof createCloakroom>} testApp
  * @param {number} sessions
  */

@@ -14,7 +14,7 @@ const RUNS = 3;
 const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 };
 const INSIDE = '/workspaces/workspace5733149';
 
-/** SEO has no goal for pages behind sign-in, because they exclude search engines. */
+/** There is no SEO goal for pages behind sign-in, because these pages exclude search engines. */
 const PAGES = [
   { name: 'landing', path: '/', signedIn: false },
   { name: 'workspaces', path: '/workspaces', signedIn: true },

@@ -18,23 +18,23 @@ import { startStore } from './support/store.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Compares Cloakroom with peers that do the same job: they replace a session cookie with the session's token and forward the
- * request to a service. All systems use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The
- * load uses browser headers, eight sessions and 32 keep-alive connections.
+ * Compares Cloakroom with peers that replace a session cookie with the session's token and forward the request to a service. All systems
+ * use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The load uses browser headers, eight sessions and
+ * 32 keep-alive connections.
  *
- * The main result is the CPU time (user and system) per request across all processes of a system, as a ratio to (a), the bare
- * pass-through. The measured system has one core to itself. The load generator, Redis and the service share another. The
- * systems take short turns, in a different order each round. Each round starts new processes. At light load, the benchmark then
- * measures the median latency that each system adds over (a).
+ * The main result is the CPU time (user and system) per request across all processes of a system, as a ratio to (a), the bare pass-through.
+ * The measured system has one core to itself. The load generator, Redis and the service share another core. The systems take short turns,
+ * in a different order each round. Each round starts new processes. At light load, the benchmark then measures the median latency that each
+ * system adds over (a).
  *
- * Usage: `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
- * `--cpu-prof` writes CPU profiles of (a) and Cloakroom. Profiling distorts the results.
+ * Usage: `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`. `--cpu-prof` writes
+ * CPU profiles of (a) and Cloakroom. Profiling distorts the results.
  */
 
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
 const LIGHT_TURNS = 8;
-/** The first requests of each turn are not counted. They warm up the CPU caches after the turns of the other systems. */
+/** The first requests of each turn only warm up the CPU caches after the turns of the other systems, and are not counted. */
 const LIGHT_WARM_UP_REQUESTS = 20;
 const LIGHT_REQUESTS = 80;
 const LIGHT_EVERY_MS = 4;
@@ -90,7 +90,7 @@ async function prepareSettings() {
 }
 
 /**
- * Measures all systems in new processes. Two processes with the same code can differ in speed by a tenth for their whole lifetime.
+ * Measures all systems in new processes. Two processes with the same code can differ in speed by 10% for their whole lifetime.
  * @param {Awaited<ReturnType<typeof prepareSettings>>} settings
  * @param {number} round
  */

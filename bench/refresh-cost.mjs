@@ -3,14 +3,14 @@ import { costOf, createSessions, toCommandRows, waitForAofRewrite } from './supp
 import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
-/** Measures the Redis commands and append-only file bytes per refresh, with one process and with two at the same time. */
+/** Measures the Redis commands and the growth of the append-only file per refresh, started by one process or by two simultaneously. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 
 const REFRESHES = 300;
 const REFRESH_EVERY_MS = 20;
 const TOKEN_LATENCY_MS = 200;
-/** Tokens live 900 s. With 30 s left, the first request refreshes the token. */
+/** Tokens are valid for 900 s. The first request refreshes a token with 30 s left. */
 const EXPIRING_SECONDS = 30;
 
 await measureRefreshes(1);

@@ -4,8 +4,8 @@ import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures the cost of a request: Redis commands, CPU time as ratios, and bytes in an append-only file. Also measures the CPU time
- * of a refresh, as a multiple of a request.
+ * Measures the cost of a request in Redis commands, CPU time (as ratios), and bytes in an append-only file. Also measures the CPU time of a
+ * refresh, as a multiple of a request.
  */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
@@ -16,7 +16,7 @@ const REQUESTS = 20_000;
 /** src/session/store.ts caches 10,000 sessions. */
 const MORE_THAN_CACHED = 11_000;
 const NEW_SESSIONS = 2_000;
-/** Tokens live 900 s. With 30 s left, the first request refreshes the token. */
+/** Tokens are valid for 900 s. The first request refreshes a token with 30 s left. */
 const EXPIRING_SECONDS = 30;
 
 await measure();
@@ -57,7 +57,7 @@ async function measure() {
 }
 
 /**
- * Measures ten requests with each of many sessions that are not in the cache. The process refreshes each expiring token once.
+ * Measures ten requests per session, for many sessions that are not in the cache. The process refreshes each expiring token once.
  * @param {TestApp} testApp
  * @param {number} [leftSeconds]
  */
@@ -83,7 +83,7 @@ function refreshRatio(refreshing, fresh, requests, field) {
 }
 
 /**
- * Sends requests from concurrent clients. Each sends one request at a time. The requests use the sessions in turn.
+ * Sends requests from concurrent clients, each of which sends one request at a time. The requests use the sessions in turn.
  * @param {TestApp} testApp
  * @param {readonly string[]} cookies
  * @param {number} [requests]

@@ -165,7 +165,7 @@ function heapUsed() {
   return process.memoryUsage().heapUsed;
 }
 
-/** Resolves to the memory that Redis has allocated, once it is stable. */
+/** Resolves to the memory that Redis has allocated, once the amount is stable. */
 async function usedMemory() {
   for (let before = NaN; ;) {
     const used = Number((await store.info('memory')).get('used_memory'));

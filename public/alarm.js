@@ -1,6 +1,6 @@
-/** A timer for a point in time, however distant. */
+/** A timer that fires at a given time, however distant. */
 
-/** Timers stop while the computer sleeps, so the alarm reads the clock this often. */
+/** Interval between readings of the clock, in ms. A single long timer would fire late, because timers stop while the computer sleeps. */
 const READ_CLOCK_MS = 30_000;
 const SOONEST_MS = 1_000;
 
@@ -23,7 +23,7 @@ export function createAlarm(onDue) {
   return {
     clear,
     /**
-     * Sets the alarm, replacing any earlier time. It fires after one second at the earliest.
+     * Sets the alarm, replacing any earlier time. The alarm fires after one second at the earliest.
      * @param {number} at In ms, by this browser's clock.
      */
     setTo(at) {

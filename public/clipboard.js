@@ -1,4 +1,4 @@
-/** Access to the clipboard. */
+/** Writes to the clipboard. */
 
 /**
  * Copies text. Returns false if the browser refuses, or has no clipboard API because the page was loaded over plain HTTP.

@@ -20,7 +20,7 @@ export function countDown(endsAt, onTick) {
 }
 
 /**
- * “1 minute 40 seconds”.
+ * Formats a duration, such as “1 minute 40 seconds”.
  * @param {number} seconds
  */
 export function formatDuration(seconds) {

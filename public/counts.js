@@ -3,7 +3,7 @@
 const digits = new Intl.NumberFormat('en-GB');
 
 /**
- * “12,345”.
+ * Formats a number, such as “12,345”.
  * @param {number} number
  */
 export function formatNumber(number) {
@@ -11,7 +11,7 @@ export function formatNumber(number) {
 }
 
 /**
- * “1 item”, “12,345 items”.
+ * Formats a count, such as “1 item” or “12,345 items”.
  * @param {number} number
  * @param {string} singular
  * @param {string} [plural]

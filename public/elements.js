@@ -1,7 +1,7 @@
-/** Finds and creates elements. Text is inserted as text, never as markup. */
+/** Finds and creates elements. Inserts text as text, never as markup. */
 
 /**
- * Finds an element that the template always has. Throws if it is missing.
+ * Finds an element that the template always contains. Throws if the element is missing.
  * @template {Element} E
  * @param {ParentNode} root
  * @param {string} selector

@@ -6,7 +6,7 @@ const SHOW_EACH_MS = 200;
 const ANNOUNCE_EACH_MS = 10_000;
 
 /**
- * Creates the status of an export. It replaces any earlier status for the same link.
+ * Creates the status of an export, replacing any earlier status for the same link.
  * @param {HTMLAnchorElement} link
  * @param {HTMLElement} place
  * @param {() => void} stop Called by the *Stop* button.
@@ -34,7 +34,7 @@ export function createExportStatus(link, place, stop) {
   );
 
   /**
-   * Shows the outcome. If *Stop* had the focus, moves it to the first of `buttons`, or back to the link.
+   * Shows the outcome. If *Stop* had the focus, moves the focus to the first of `buttons`, or back to the link.
    * @param {string} words
    * @param {HTMLElement[]} buttons
    */
@@ -70,7 +70,7 @@ export function createExportStatus(link, place, stop) {
 }
 
 /**
- * Replaces the line of the previous export. If a button in it had the focus, focuses the button in the new line.
+ * Replaces the line of the previous export. If a button in that line had the focus, focuses the button in the new line.
  * @param {HTMLElement} place
  * @param {HTMLElement} line
  * @param {string} label

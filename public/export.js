@@ -11,10 +11,10 @@ import { createLineCount, createRecordCount } from './item-counts.js';
 import { formatItems } from './item-names.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** The server refused the export. The message gives the reason and what the user can do. */
+/** The export could not start. The message gives the reason and says what the user can do. */
 class ExportRefused extends Error {}
 
-/** Number of running exports. Leaving the page would stop them. */
+/** Number of running exports, which would stop if the user left the page. */
 let underWay = 0;
 
 /**
@@ -35,7 +35,7 @@ export function startExports(root) {
 function handleClicks(link, place) {
   let isBusy = false;
   link.addEventListener('click', (event) => {
-    // With these keys, the browser opens the link in a tab or window, or saves it.
+    // With these keys, the browser opens the link in another tab or window, or saves the file.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (isBusy) return;
@@ -66,7 +66,7 @@ async function runExport(link, place) {
     make('a', { href: createTemporaryUrl(file), download: file.name }).click();
     status.end(`${formatItems(items)} saved as ${file.name}`);
   } catch (error) {
-    // When a connection fails, browsers discard unread bytes, so the count may be 0. Leave it out then.
+    // When a connection fails, browsers discard unread bytes, so the count may be 0. Omit a count of 0.
     const after = items === 0 ? '' : ` after ${formatItems(items)}`;
     if (error instanceof SignInRequired) goToSignIn();
     else if (signal.aborted) status.end(`${label} export stopped. Nothing was saved.`);

@@ -11,10 +11,10 @@ const MAX_PAUSE_SECONDS = 60;
  * @property {string | null} next The URL of the page after this one.
  */
 
-/** The server responded with an error page. The message is its title and request id. */
+/** The server responded with an error page. The message contains the title and request id of that page. */
 export class PageFailed extends Error {}
 
-/** The page does not continue the list. Items would be missing or repeated. */
+/** The page does not continue the list, so items would be missing or repeated. */
 export class ListChanged extends Error {}
 
 /** The page belongs to another session, whose items must not be shown here. */
@@ -26,7 +26,7 @@ export function nextPageUrl(page) {
 }
 
 /**
- * The position of the page’s first item in the list, counted from 1.
+ * Returns the position of the page’s first item in the list, counted from 1.
  * @param {ParentNode} page
  */
 export function firstItemNumber(page) {
@@ -58,8 +58,8 @@ export async function fetchListPage({ url, first }, signal, onPause) {
     const next = nextPageUrl(page);
     if (firstItemNumber(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
-    // If the cursor has expired, the server looks for the page again. If it reaches a limit, it responds with an earlier page,
-    // and the next attempt continues from there.
+    // If the cursor has expired, the server looks for the page again. If that search reaches a limit, the server responds with
+    // an earlier page, and the next attempt continues from there.
     const isEarlier = firstItemNumber(page) < first && next !== null;
     if (!isEarlier || !mayPause) throw new ListChanged();
     const retrySeconds = 2 ** pauses;
@@ -79,7 +79,7 @@ function toMessage(page, { status, headers }) {
 }
 
 /**
- * Returns the wait that a 429 or 503 asks for in `Retry-After`, in seconds; otherwise NaN.
+ * Returns the wait in seconds that a 429 or 503 requests in `Retry-After`, otherwise NaN.
  * @param {Response} response
  */
 function pauseOf({ status, headers }) {

@@ -1,7 +1,7 @@
-/** Matches text in the same way as the server (src/workspaces/search.ts). The same tests cover both. */
+/** Matches text in the same way as the server (src/workspaces/search.ts). The same tests cover both implementations. */
 
 /**
- * Lowercases text and strips accents, whatever its Unicode normalisation form.
+ * Lowercases text and strips accents, whatever the Unicode normalisation form of the text.
  * @param {string} text
  */
 export function foldText(text) {

@@ -3,7 +3,7 @@ import { formatNumber } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 import { formatItems, itemNames } from './item-names.js';
 
-/** The status changes only after a pause in typing. Otherwise, screen readers would announce a number after every letter. */
+/** Pause in typing before the status changes, in ms. Screen readers would otherwise announce a number after every letter. */
 const ANNOUNCE_AFTER_MS = 400;
 
 /**
@@ -82,7 +82,8 @@ function toSentence(matching, shown) {
 }
 
 /**
- * Restores the search text when the user comes back to the page. Browser autocomplete would also offer it to the next user.
+ * Restores the search text when the user comes back to the page. Browser autocomplete would also offer the text to the next
+ * user.
  * @param {HTMLInputElement} field
  */
 function keepWords(field) {

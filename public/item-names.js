@@ -11,7 +11,7 @@ export function itemNames() {
 }
 
 /**
- * “1 workspace”, “12,345 workspaces”.
+ * Formats a number of items, such as “1 workspace” or “12,345 workspaces”.
  * @param {number} number
  */
 export function formatItems(number) {

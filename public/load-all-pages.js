@@ -14,7 +14,7 @@ import { formatItems, itemNames } from './item-names.js';
 import { showLocalTimes } from './local-times.js';
 import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** Maximum number of items on one page. A phone can still display this many. */
+/** Maximum number of items on one page, few enough for a phone to display. */
 const MAX_ITEMS = 5_000;
 
 /** @typedef {ReturnType<typeof createGrowingList>} GrowingList */

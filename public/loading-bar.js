@@ -1,8 +1,8 @@
-/** A thin bar while the next page loads. The stylesheet delays it, so that it never appears for fast pages. */
+/** Shows a thin bar while the next page loads. The stylesheet delays the bar, so that fast pages never show it. */
 
 /** Shows the bar for links and forms that load another page into this tab. */
 export function startLoadingBar() {
-  // Listen on the window, which events reach last. By then, other scripts have called `preventDefault` on what they handle.
+  // Listen on the window, which receives events last, so that other scripts have already called `preventDefault`.
   addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
     if (link instanceof HTMLAnchorElement && isPlainClick(event) && loadsPage(link)) show();

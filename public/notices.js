@@ -1,4 +1,4 @@
-/** Short messages above the content. Screen readers announce them. */
+/** Short messages above the content, which screen readers announce. */
 
 import { make, makeButton } from './elements.js';
 
@@ -12,7 +12,7 @@ import { make, makeButton } from './elements.js';
 const place = () => document.querySelector('[data-notices]');
 
 /**
- * Shows a notice. It replaces any earlier notice with the same name.
+ * Shows a notice, replacing any earlier notice with the same name.
  * @param {string} name
  * @param {string} text
  * @param {readonly NoticeAction[]} [actions]

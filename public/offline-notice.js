@@ -1,4 +1,4 @@
-/** A notice while the browser is offline. It does not affect the session. */
+/** Shows a notice while the browser is offline. The session is not affected. */
 import { hideNotice, showNotice } from './notices.js';
 
 const NAME = 'offline';

@@ -14,7 +14,7 @@ export function addRequestIdCopy() {
   const copy = async () => {
     status.textContent = (await copyText(requestId))
       ? 'Copied'
-      : 'Your browser doesn’t allow pages to copy. Select the request ID and copy it.';
+      : 'Your browser doesn’t let pages copy text. Select the request ID and copy it.';
     setTimeout(() => (status.textContent = ''), CONFIRMATION_MS);
   };
   place.append(

@@ -5,7 +5,7 @@ import { hideNotice, showNotice } from './notices.js';
 import { signInUrl } from './sign-in.js';
 
 const NAME = 'session';
-/** Screen readers read the notice again this long before the end. */
+/** Time before the end at which screen readers read the notice again. */
 const SECOND_READING_SECONDS = 30;
 
 /** @type {(() => void) | undefined} */
@@ -16,7 +16,7 @@ let notice;
 /**
  * @param {object} expiry
  * @param {number} expiry.endsAt In ms by this browser's clock.
- * @param {(() => void) | null} expiry.extend Restarts the idle time; null if the session can't be extended.
+ * @param {(() => void) | null} expiry.extend Restarts the idle timeout; null if the session can't be extended.
  */
 export function showExpiryNotice({ endsAt, extend }) {
   const kind = extend === null ? 'last' : 'idle';

@@ -1,4 +1,4 @@
-/** The states of a page's session, as a pure function of events and time. */
+/** Computes the state of a page's session, as a pure function of events and time. */
 
 /** @typedef {import('./session-body.js').ActiveSession} ActiveSession */
 /** @typedef {import('./session-body.js').SessionStatus} SessionStatus */
@@ -17,11 +17,11 @@
  * @typedef {object} State
  * @property {'unknown' | 'active' | 'expiring' | 'ended'} name
  * @property {string} ownName The name of the page's session, which the server wrote into the page.
- * @property {ActiveSession | null} session The session in the last response; null if it was not active.
+ * @property {ActiveSession | null} session The session in the last response; null if that session was not active.
  * @property {number} idleMs The longest idle time seen, in ms.
  * @property {number} checkAt When the page next checks the session, in ms by this browser's clock.
  * @property {number} failures Number of consecutive checks without a response.
- * @property {{ readonly by: SignOut, readonly at: number } | null} signOut The last press of *Sign out* in any tab. It may still fail.
+ * @property {{ readonly by: SignOut, readonly at: number } | null} signOut The last press of *Sign out* in any tab. The sign-out may still fail.
  * @property {SignOut | 'ended' | null} reason Why the user is signed out. Once set, it never changes.
  */
 
@@ -39,11 +39,11 @@
 
 /** @typedef {{ readonly state: State, readonly effects: readonly Effect[] }} Step */
 
-/** The notice appears this long before the end, or for the last third of the idle time if that is shorter. */
+/** How long before the end of the session the notice appears, in ms; at most a third of the idle time. */
 const NOTICE_MS = 120_000;
 const RETRY_MS = { first: 5_000, longest: 60_000 };
 const CHECK_AFTER_END_MS = 1_000;
-/** If the session ends this soon after the user pressed *Sign out*, the sign-out ended it. */
+/** If the session ends within this time after the user pressed *Sign out*, the sign-out must have ended it. */
 const SIGN_OUT_MS = 60_000;
 
 /**
@@ -94,7 +94,7 @@ function onCheck(state, now) {
 }
 
 /**
- * Handles a message from another tab. Starts a check, or records that a sign-out has begun there. Never ends the session.
+ * Handles a message from another tab. Starts a check, or records that a sign-out has begun in that tab. Never ends the session.
  * @param {State} state
  * @param {Message} message
  * @param {number} now
@@ -163,7 +163,7 @@ function onSignedOut(state, now) {
 }
 
 /**
- * Handles a response about a different session. Its name does not reveal whether it belongs to the same user.
+ * Handles a response about a different session. The name of a session does not reveal its user.
  * @param {State} state
  * @returns {Step}
  */

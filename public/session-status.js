@@ -4,8 +4,8 @@ import { toSession } from './session-body.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Fetches the status of the browser's current session. Returns null if there is no valid response, because the session may still
- * be active. `extend` restarts the idle time. Set it only if the user has pressed *Stay signed in*.
+ * Fetches the status of the browser's current session. Returns null if there is no valid response, because the session may
+ * still be active. `extend` restarts the idle timeout; set it only if the user has pressed *Stay signed in*.
  * @param {{ readonly extend?: boolean }} [options]
  * @returns {Promise<import('./session-body.js').SessionStatus | null>}
  */

@@ -105,7 +105,7 @@ function createWatch(ownName) {
 
   return {
     check,
-    /** The browser has restored the page from its back/forward cache. Responses to earlier requests are out of date. */
+    /** Call this after the browser restores the page from its back/forward cache. Ignores responses to earlier requests. */
     restored() {
       lastHandled = lastSent;
       coverContent();

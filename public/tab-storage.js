@@ -2,7 +2,7 @@
 
 const KEY = 'session';
 
-/** Used if the browser denies access to storage, in which case reading `sessionStorage` throws. */
+/** Replaces `sessionStorage`, which throws if the browser denies access to storage. */
 const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
 /** @returns {Pick<Storage, keyof typeof NO_STORAGE>} */
@@ -16,16 +16,16 @@ export function tabStorage() {
 
 const ownName = () => document.body.dataset['session'] ?? '';
 
-/** Clears storage left by another session, and all storage on a signed-out page. Call it before any script reads the storage. */
+/** Clears storage left by another session, and all storage on a signed-out page. Call this before reading the storage. */
 export function clearForeignStorage() {
-  // An error page does not name its session. If it has a *Sign out* button, the user is signed in.
+  // An error page does not name its session. If the page has a *Sign out* button, the user is signed in.
   if (ownName() === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
   const storage = tabStorage();
   if (storage.getItem(KEY) !== ownName()) storage.clear();
 }
 
 /**
- * Records that the storage belongs to the page's session. Call it after storing a value.
+ * Records that the storage belongs to the page's session. Call this after storing a value.
  * @param {Pick<Storage, 'setItem'>} storage
  */
 export function claimStorage(storage) {

@@ -16,7 +16,7 @@ const PROGRAMS = {
   wapiti: 'wapiti',
 };
 
-/** In a network namespace with only the loopback interface, scanners can't reach other hosts, and the usual ports are free. */
+/** A network namespace with only the loopback interface. Scanners can't reach other hosts, and the usual ports are free. */
 const OWN_NETWORK = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const WITH_LOOPBACK = 'ip link set lo up && exec "$@"';
 

@@ -10,7 +10,7 @@ const NAMES = readdirSync(`${root}bench`)
   .map((file) => file.replace(/\.mjs$/, ''));
 
 const ensureTaskset = async () => ensureProgram('taskset', 'util-linux');
-/** Installs the programs and packages of a benchmark, except the app and Redis. @type {Record<string, () => Promise<void>>} */
+/** Installs the programs and packages for a benchmark, except the app and Redis. @type {Record<string, () => Promise<void>>} */
 const NEEDS = {
   peers: async () => {
     await ensureTaskset();
@@ -30,7 +30,7 @@ await launch(async () => {
   const at = args.findIndex((arg) => arg.startsWith('-'));
   const [chosen, options] = at < 0 ? [args, []] : [args.slice(0, at), args.slice(at)];
   if (options.length > 0 && chosen.length !== 1) {
-    throw new LaunchError('Name one benchmark before the options.');
+    throw new LaunchError('Name exactly one benchmark before the options.');
   }
   const unknown = chosen.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {

@@ -4,8 +4,8 @@ import { dependenciesOf, nameOf, productionPaths } from './lock-file.mjs';
 /** @typedef {import('./lock-file.mjs').Entry} Entry */
 
 /**
- * Returns the software bill of materials for production in CycloneDX 1.6. It lists the production packages in a lock file, with
- * licence, hash and dependencies. It contains no time or machine name, so a lock file always produces the same bill
+ * Returns the software bill of materials for production in CycloneDX 1.6 format. The bill lists the production packages in a lock file,
+ * with licences, hashes and dependencies. The bill contains no time or machine name, so a lock file always produces the same bill
  * (docs/decisions/0016).
  * @param {Readonly<Record<string, Entry>>} packages from a lock file
  */
@@ -61,7 +61,7 @@ function toDependency(packages, path) {
 }
 
 /**
- * Lists a package that is installed in two places once, with the dependencies of both.
+ * Merges the entries for a package that is installed in several places.
  * @param {readonly { ref: string, dependsOn: string[] }[]} dependencies
  */
 function mergeByRef(dependencies) {

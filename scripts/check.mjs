@@ -18,7 +18,7 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
  * @property {number} numRuntimeErrorTestSuites
  */
 
-/** If the tests did not run, this is counted as one failure. */
+/** The result if the tests did not run: one failed test. */
 const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
@@ -31,10 +31,10 @@ const NODE_INDEPENDENT = [
   '/test/unit/browser/',
 ];
 
-/** Fewer workers than in `npm test`. A check may take longer, and its tests then run under less load. */
+/** Fewer workers than in `npm test`, because a check may take longer and less load makes tests more reliable. */
 const WORKERS = '--maxWorkers=3';
 
-/** The seed for generated inputs. Each check has a new one (test/support/properties.ts). */
+/** The seed for generated inputs. Each check uses a new seed (test/support/properties.ts). */
 process.env['PROPERTY_SEED'] ??= String(randomInt(2 ** 31));
 
 await launch(async () => {

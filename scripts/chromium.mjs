@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core';
 import { chromiumPath } from './ensure-chromium.mjs';
 
 /**
- * Starts the Chromium from chromiumPath() in headless mode, without its background requests.
+ * Starts the Chromium at chromiumPath() in headless mode, without background requests.
  * @param {import('playwright-core').LaunchOptions} [options]
  */
 export async function startChromium(options = {}) {

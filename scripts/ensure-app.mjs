@@ -5,19 +5,19 @@ import { ensurePackages, packagesAreCurrent } from './ensure-packages.mjs';
 import { LaunchError, root } from './launch.mjs';
 
 /**
- * Ensures that the compiled app can run. A production install (no TypeScript) or a container (no src) uses its existing build and
- * installs nothing. A production install without a build prints a message and installs the development packages.
+ * Ensures that the compiled app can run. In a production install (no TypeScript) or a container (no src), the function uses the
+ * existing build and installs nothing. In a production install without a build, it installs the development packages.
  */
 export async function ensureApp() {
   const built = existsSync(join(root, 'dist'));
   const canBuild = existsSync(join(root, 'src'));
-  if (!canBuild && !built) throw new LaunchError('There is nothing to run: src and dist are both missing.');
+  if (!canBuild && !built) throw new LaunchError('Cloakroom can’t start: src and dist are missing.');
   const hasCompiler = existsSync(join(root, 'node_modules', 'typescript'));
   const hasPackages = packagesAreCurrent({ production: true });
   const runnable = built && hasPackages;
   if (!canBuild || (runnable && (buildIsCurrent() || !hasCompiler))) return;
   if (!built && hasPackages && !hasCompiler) {
-    console.error('dist and the compiler are missing. Installing the development packages too.');
+    console.error('dist and the compiler are missing. Installing the development packages.');
   }
   await ensurePackages();
   await ensureBuild();

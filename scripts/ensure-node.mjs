@@ -20,13 +20,13 @@ export async function ensureNode(major = '') {
   if (!existsSync(join(programs, 'node'))) {
     const machine = `${process.platform} on ${process.arch}`;
     throw new LaunchError(
-      `npm has no Node ${major} for ${machine}. Put your own first on the PATH and run npm test.`,
+      `npm has no Node ${major} for ${machine}. Put another build of Node first on the PATH and run npm test.`,
     );
   }
   return programs;
 }
 
-/** Returns the newest supported major version. If this process runs on it, returns the oldest. */
+/** Returns the newest supported major version, or the oldest if this process runs on the newest. */
 export function otherMajor() {
   return process.versions.node.startsWith('24.') ? '20' : '24';
 }

@@ -16,7 +16,7 @@ export async function ensurePackages(folder = root) {
   await oneAtATime(async () => {
     if (packagesAreCurrent({ folder })) return;
     console.error('Installing packages …');
-    // `npm run -s` would otherwise silence this npm too.
+    // Set the log level, because `npm run -s` would also silence this npm process.
     const env = { ...process.env, npm_config_loglevel: 'notice' };
     const args = ['ci', '--prefix', folder, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
     const code = await run('npm', args, { stdio: toStderr, env });
@@ -25,8 +25,8 @@ export async function ensurePackages(folder = root) {
 }
 
 /**
- * Whether the installed packages match package-lock.json. It compares contents, because a checkout or copy changes modification
- * times. `production` compares only the packages that the app needs.
+ * Returns whether the installed packages match package-lock.json. The function compares contents, because a checkout or copy
+ * changes modification times. With `production`, compares only the packages that the app needs.
  * @param {{ production?: boolean, folder?: string }} [options]
  */
 export function packagesAreCurrent({ production = false, folder = root } = {}) {

@@ -4,7 +4,7 @@ import { LaunchError, run, toStderr } from './launch.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
 /**
- * Installs a package without starting its service. Debian asks policy-rc.d before it starts a service, and runlevel 1 has no
+ * Installs a package without starting its service. Debian consults policy-rc.d before starting a service, and runlevel 1 has no
  * services. The shell removes its policy-rc.d even if the launcher is killed, and never touches an existing policy-rc.d.
  */
 const INSTALL = `
@@ -17,7 +17,7 @@ const INSTALL = `
   apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"
 `;
 
-/** Ensures that redis-server is installed, unless `REDIS_URL` is set. If it is set, no private Redis is needed. */
+/** Ensures that redis-server is installed, unless `REDIS_URL` makes a private Redis unnecessary. */
 export async function ensureRedis() {
   if (!process.env['REDIS_URL'] && !process.env['REDIS_URL_FILE']) {
     await ensureProgram('redis-server', 'redis-server');

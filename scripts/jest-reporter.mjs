@@ -11,7 +11,7 @@ import { root } from './launch.mjs';
  */
 
 const SLOWEST = 20;
-/** The reason in the name of a skipped test or its describe block. */
+/** Matches the reason in the name of a skipped test or of its describe block. */
 const HAS_REASON = /\(skipped: .+\)/;
 
 /** At the end of a run, prints the slowest files, the skipped tests, and the command that reruns the failed files. */
@@ -44,7 +44,7 @@ export default class ClosingReporter {
           ({ fullName }) => `${path}: ${fullName}${HAS_REASON.test(fullName) ? '' : ' (no reason given)'}`,
         ),
     );
-    // Jest counts tests excluded by a name pattern as skipped.
+    // With a name pattern, Jest also counts the excluded tests as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
     // test-containers.mjs has no such command, because its options go to `docker build`.

@@ -5,7 +5,7 @@ import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
  * Sorts test files: long tests first, then tests with a browser, then tests with processes. Within a kind, the largest file comes
- * first. This lets all workers finish at about the same time, even on a fresh clone, where Jest has no recorded durations.
+ * first. With this order, all workers finish at about the same time, even on a fresh clone without recorded durations.
  */
 export default class SlowKindsFirst {
   /** @param {{ path: string }[]} tests */
@@ -19,6 +19,6 @@ export default class SlowKindsFirst {
       .map(({ test }) => test);
   }
 
-  /** Jest calls this after a run. Nothing is cached. */
+  /** Does nothing. Jest calls this method after a run. */
   cacheResults() {}
 }

@@ -6,30 +6,30 @@ import { auditLogs, countAudit, printAudit, requireLogs } from './log-audit.mjs'
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
- * The seed for the order of tests in a file, and for generated inputs unless PROPERTY_SEED is set. It is fixed, so that the result
- * depends only on the change under test (docs/decisions/0019). `--seed` overrides it.
+ * The seed for the order of tests in a file, and for generated inputs unless PROPERTY_SEED is set. The seed is fixed, so that the
+ * result depends only on the change under test (docs/decisions/0019). `--seed` overrides this seed.
  */
 const SEED = '--seed=1';
 
-// Jest needs the first option to load ES modules. The second hides a warning from each worker.
+// Jest needs the first option to load ES modules. The second option hides a warning from each worker.
 const NODE_OPTIONS = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
   '--import=./scripts/open-handles.mjs',
 ];
 
-/** In ms. A worker without open handles exits within this time, even on a busy machine. */
+/** Time in ms within which a worker without open handles exits, even on a busy machine. */
 const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
- * Runs Jest, then audits all logs from the run. The audit is counted as one test. Resolves to that count and an exit code: Jest's,
- * or 1 if only the audit failed or a signal ended a Jest worker.
+ * Runs Jest, then audits all logs from the run. The audit is counted as one test. Resolves to that count and an exit code: Jest's exit
+ * code, or 1 if only the audit failed or a signal ended a Jest worker.
  * @param {readonly string[]} args
  * @param {object} [options]
- * @param {string} [options.programs] The folder of another Node to run Jest on. It comes first on the PATH, also for npm in tests.
- * @param {string} [options.repeatCommand] The start of a command that reruns test files; the reporter appends their paths. If it is
- *   empty, the reporter prints no command.
- * @param {boolean} [options.areAll] Whether the run includes all tests. They must have logged something.
+ * @param {string} [options.programs] The folder of another Node for Jest. The folder comes first on the PATH, also for npm in tests.
+ * @param {string} [options.repeatCommand] The start of a command that reruns test files; the reporter appends their paths. If the
+ *   string is empty, the reporter prints no command.
+ * @param {boolean} [options.areAll] Whether the run includes all tests, which must have written logs.
  */
 export async function runJest(args, { programs, repeatCommand = 'npm test --', areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
@@ -52,7 +52,7 @@ export async function runJest(args, { programs, repeatCommand = 'npm test --', a
 }
 
 /**
- * Reports the Jest workers that were ended by a signal. Returns 1 if there are any, otherwise 0.
+ * Reports the Jest workers that were ended by a signal. Returns 1 if there are such workers, otherwise 0.
  * @param {string} folder
  */
 function reportKilledWorkers(folder) {

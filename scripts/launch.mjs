@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 /** The project folder, with a trailing slash. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A launcher can't continue. The message is one line that tells the user what to do. */
+/** An error that stops a launcher. The message is one line that tells the user what to do. */
 export class LaunchError extends Error {}
 
-/** A signal ended a program that a launcher ran. The launcher runs its `finally` blocks and exits too. */
+/** Thrown if a signal ended a program that a launcher ran. The launcher runs its `finally` blocks and exits too. */
 export class Interrupted extends Error {
   /** @param {NodeJS.Signals} signal */
   constructor(signal) {
@@ -20,7 +20,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs a launcher. A LaunchError prints its message and exits with 1.
+ * Runs a launcher. For a LaunchError, prints the message and exits with 1.
  * @param {() => Promise<void>} task
  */
 export async function launch(task) {
@@ -77,7 +77,7 @@ function signalled(signal) {
 }
 
 /**
- * Runs the program of a package with the same Node.
+ * Runs a program from a package with the same Node.
  * @param {string} bin path relative to node_modules
  * @param {readonly string[]} args
  * @param {readonly string[]} [nodeOptions]
@@ -86,5 +86,5 @@ export function runPackage(bin, args, nodeOptions = []) {
   return run(process.execPath, [...nodeOptions, `node_modules/${bin}`, ...args]);
 }
 
-/** For programs that install or build. Their output must not mix with the launcher's stdout. */
+/** Sends the output of programs that install or build to stderr, because the launcher's stdout must not contain that output. */
 export const toStderr = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 2, 2]);

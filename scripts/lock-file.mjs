@@ -14,7 +14,7 @@ import { root } from './launch.mjs';
  */
 
 /**
- * Returns the packages in a lock file, keyed by path (`node_modules/…`). The path of the project itself is ''.
+ * Returns the packages in a lock file, keyed by path (`node_modules/…`). The path of the project itself is an empty string.
  * @param {string} [file] path relative to the project folder
  * @returns {Record<string, Entry>}
  */

@@ -14,7 +14,7 @@ const MAX_PRINTED = 20;
 
 /**
  * Searches the logs from a test run for all secrets of its browsers and services, and for unknown fields in JSON lines.
- * test/support/log-audit.ts wrote the logs and secrets into `folder`, in two files for each test file.
+ * test/support/log-audit.ts writes the logs and secrets of each test file into two files in `folder`.
  * @param {string} folder
  * @returns {Audit}
  */
@@ -52,7 +52,7 @@ export function requireLogs({ lines, secrets, findings }) {
 }
 
 /**
- * Prints the result.
+ * Prints the result of the audit.
  * @param {Audit} audit
  */
 export function printAudit({ lines, secrets, findings }) {
@@ -62,7 +62,7 @@ export function printAudit({ lines, secrets, findings }) {
 }
 
 /**
- * Counts the audit as a test. Without log lines or secrets, it is not counted.
+ * Counts the audit as a test, unless there are no log lines or secrets.
  * @param {Audit} audit
  */
 export function countAudit({ lines, secrets, findings }) {

@@ -1,5 +1,5 @@
 /**
- * Returns a Markdown table, padded like Prettier's.
+ * Returns a Markdown table, padded as Prettier would pad it.
  * @param {string[][]} lines the first is the header
  */
 export function toTable([head = [], ...lines]) {

@@ -4,7 +4,7 @@ import { root } from './launch.mjs';
 
 /**
  * @typedef {object} Mutant A small change to the source that must make a test fail.
- * @property {string} name The behaviour that it breaks.
+ * @property {string} name The behaviour that the mutant breaks.
  * @property {string} file
  * @property {string} search Text in the file.
  * @property {number} [times] How often the text occurs, by default once.
@@ -19,7 +19,7 @@ export function readMutants() {
 }
 
 /**
- * Returns the mutated source. Throws if the mutant's text does not occur as often as specified.
+ * Returns the mutated source. Throws unless the text to replace occurs exactly `times` times.
  * @param {string} source
  * @param {Pick<Mutant, 'search' | 'times' | 'replace'>} mutant
  */

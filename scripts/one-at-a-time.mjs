@@ -6,8 +6,8 @@ import { root } from './launch.mjs';
 const LOCK = join(root, '.cache', 'launch.lock');
 
 /**
- * Runs `task` once no other launcher in this folder is running one, so that two launchers on a fresh clone do not install at the
- * same time. The lock is a file with a process id. A launcher takes over the lock of a process that is no longer running.
+ * Runs `task` once no other launcher in this folder is running a task. Two launchers on a fresh clone therefore never install at
+ * the same time. The lock is a file with a process id. A launcher takes over the lock of a process that is no longer running.
  * @param {() => Promise<void>} task
  */
 export async function oneAtATime(task) {
@@ -40,7 +40,7 @@ async function take() {
   }
 }
 
-/** Returns undefined if the lock has just been released, or does not contain the process id yet. */
+/** Returns the process id in the lock; undefined if the lock has just been released or is still empty. */
 function readHolder() {
   try {
     return Number(readFileSync(LOCK, 'utf8')) || undefined;

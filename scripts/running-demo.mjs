@@ -12,7 +12,7 @@ import { LaunchError, root } from './launch.mjs';
  */
 
 /**
- * Starts the demo on free ports, with faults enabled in its service, and resolves once it is ready.
+ * Starts the demo on free ports, with faults enabled in the local service. Resolves once the demo is ready.
  * @returns {Promise<RunningDemo>}
  */
 export async function startDemo() {

@@ -5,13 +5,13 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
-// Takes screenshots of the demo pages in all states, for desktop and phone, light and dark. They go into screenshots/, with an
+// Takes screenshots of the demo pages in all states, for desktop and phone, light and dark. Screenshots go into screenshots/, with an
 // index.html. Screenshots for the documentation are copied into docs/images/. Arguments select states by part of their name.
 
 const FOLDER = `${root}screenshots`;
 const DOCS = `${root}docs/images`;
 
-/** Prints a warning if fonts are missing. Workspace names use many scripts, and a browser without a font shows boxes. */
+/** Prints a warning if fonts are missing. Workspace names use many scripts, and Chromium shows boxes for characters without a font. */
 function warnAboutMissingFonts() {
   const fontsFor = (/** @type {string} */ language) =>
     pathOf('fc-list') === undefined

@@ -9,7 +9,7 @@ import { LaunchError, launch, run } from './launch.mjs';
 const RUN = `cloakroom-test-${randomBytes(4).toString('hex')}`;
 const IMAGE = `${RUN}:image`;
 
-// Builds the image and runs test/containers on it, with the engine that the `docker` command uses. Arguments that start with a dash
+// Builds the image and runs test/containers on it, with the engine behind the `docker` command. Arguments that start with a dash
 // go to `docker build`, for example --network=host if the build can't download packages. Other arguments select tests.
 await launch(async () => {
   requireDocker();

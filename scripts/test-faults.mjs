@@ -17,10 +17,10 @@ import { prepareTests, selectTests } from './test-selection.mjs';
  */
 
 const LEGEND = `
-lost: sessions that were unusable after the fault, although their user had not signed out
+lost: sessions that were unusable after the fault, although the user had not signed out
 slowest: the maximum latency of a response, including the time of the service
 recovered: the time from the end of the fault until the first successful request
-A response without a problem code is a page or comes from the service. "no response" means that the connection closed first.
+A response without a problem code is a page or comes from the service. "no response" means that the connection closed without a response.
 With rotation, each refresh token works once.`;
 
 const HEAD = ['fault and responses by status', 'requests', 'lost', 'slowest', 'recovered'];

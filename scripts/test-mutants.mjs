@@ -22,19 +22,19 @@ import { prepareTests } from './test-selection.mjs';
  * @typedef {{ result: Result, killer: string }} Verdict `killer` is the first test that failed.
  */
 
-/** If the tests take longer than this, the mutant hangs, which is as good as killed. */
+/** If the tests take longer than this, the mutant counts as hung, and therefore as detected. */
 const HANG_MS = 90_000;
-/** The timeout of one test. It is shorter than in `npm test`, during which the machine may be busy. */
+/** The timeout for one test, shorter than in `npm test` because the machine is less busy. */
 const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
 /** The exit code of a program ended by SIGKILL. */
 const SIGKILLED = 137;
-/** The copy has a link to node_modules, and builds its own dist. */
+/** Files and folders that are not copied. The copy has a link to node_modules, and its own build. */
 const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
- * Applies the mutants in test/mutants.json to a copy of the project, one at a time, and runs their tests. Prints a Markdown table
- * (CONTRIBUTING.md). Arguments select mutants by part of their file or name: `npm run test:mutants -- session "one refresh"`.
+ * Applies the mutants in test/mutants.json to a copy of the project, one at a time, and runs the tests of each mutant. Prints a
+ * Markdown table. Arguments select mutants by part of their file or name: `npm run test:mutants -- session "one refresh"`.
  */
 await launch(async () => {
   const words = process.argv.slice(2);
@@ -94,7 +94,7 @@ function copyProject(folder) {
 }
 
 /**
- * Returns the test files that fail without a mutant. They can't detect mutants.
+ * Returns the test files that fail without a mutant and therefore can't detect mutants.
  * @param {string} folder
  * @param {readonly string[]} tests
  */
@@ -152,7 +152,7 @@ async function runTests(folder, tests, timeoutMs) {
     `--testTimeout=${TEST_TIMEOUT_MS}`,
   ];
   const output = [`--cacheDirectory=${join(folder, '.jest')}`, '--json', `--outputFile=${report}`];
-  // A failed test may have left handles open.
+  // Force the exit, because a failed test may have left handles open.
   const args = [...jest, ...output, '--forceExit', '--runTestsByPath', ...tests];
   if ((await quietly(folder, args, timeoutMs)) === SIGKILLED) return undefined;
   if (!existsSync(report))
@@ -169,7 +169,7 @@ function lastLine(folder) {
 }
 
 /**
- * Runs Node in the copy. The output goes to a file there.
+ * Runs Node in the copy, with the output in a file.
  * @param {string} folder
  * @param {readonly string[]} args
  * @param {number} timeout in ms

@@ -10,7 +10,7 @@ const IMPORTS_PROPERTIES = /^import .*\/support\/properties\.ts';$/m;
 
 /**
  * Runs the property tests, or the given tests, with many times the usual number of inputs and a new seed:
- * `npm run test:properties -- 50 test/app/oauth`. Jest prints the seed. To repeat a run, pass its seed as `--seed`.
+ * `npm run test:properties -- 50 test/app/oauth`. Jest prints the seed. To repeat a run, pass that seed as `--seed`.
  */
 await launch(async () => {
   const [times = '20', ...args] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
 import { allTests, prepareTests, quickTests, withoutTests } from './test-selection.mjs';
 
-/** Runs the tests that need no browser and no process except a private Redis. Arguments go to Jest. */
+/** Runs the tests that need neither a browser nor a process other than a private Redis. Arguments go to Jest. */
 await launch(async () => {
   await ensurePackages();
   const files = quickTests();

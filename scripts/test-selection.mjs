@@ -8,30 +8,30 @@ import { root } from './launch.mjs';
 import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
 
 /**
- * Tests that take minutes, or that try every combination while a shorter test tries one. `npm run check` runs them, `npm test` does
- * not. The comments name the shorter tests.
+ * Tests that take minutes, or that try every combination where a shorter test tries one. `npm run check` runs these tests, but `npm test`
+ * does not. The comments name the shorter tests.
  * @type {readonly string[]}
  */
 export const LONG_TESTS = [
   // Hostile data and every state in each colour scheme and width. views.test.ts checks each page once.
   'test/browser/hostile-data.test.ts',
   'test/browser/states.test.ts',
-  // Long outages, and Redis topologies. redis-outage.test.ts and sentinel.test.ts are in npm test.
+  // Long outages, and Redis topologies. `npm test` runs redis-outage.test.ts and sentinel.test.ts.
   'test/app/cli/doctor/redis-topology.test.ts',
   'test/processes/faults/cluster.test.ts',
   'test/processes/faults/redis-freezes.test.ts',
   'test/processes/faults/token-endpoint-outage.test.ts',
-  // Hundreds of users, and processes replaced or stopped under load. interleavings.test.ts is in npm test.
+  // Hundreds of users, and processes replaced or stopped under load. `npm test` runs interleavings.test.ts.
   'test/processes/faults/response-isolation.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
-  // Thousands of random requests to the local service. A test for each row of its interface is in npm test.
+  // Thousands of random requests to the local service. `npm test` runs a test for each requirement of the interface.
   'test/local-service/api-altered-requests.test.ts',
   'test/local-service/authorization-endpoint-altered-requests.test.ts',
   'test/local-service/token-endpoint-interleavings.test.ts',
-  // Runs of `npm run check`, with stub programs instead of its steps.
+  // Runs of `npm run check` with stub programs instead of the real steps.
   'test/project/check.test.ts',
-  // Millions of hostile bytes. test/app/http/connection.test.ts is in npm test.
+  // Millions of hostile bytes. `npm test` runs test/app/http/connection.test.ts.
   'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, replaced certificates, and shared caches.
   'test/project/deploy/alerts.test.ts',
@@ -40,7 +40,7 @@ export const LONG_TESTS = [
 ];
 
 /**
- * Programs and builds that tests need. A test needs one if `sign` matches its source, or the source of a module that it imports.
+ * Programs and builds that tests need. An entry applies to a test if `sign` matches the test or a module that the test imports.
  * @type {readonly { sign: RegExp, ensure: () => Promise<void> }[]}
  */
 const NEEDS = [
@@ -56,17 +56,17 @@ const NEEDS = [
   { sign: /\bdist\/|startProgram\b/, ensure: ensureBuild },
 ];
 
-/** Signs of a test that is not quick. A quick test needs no browser, no build, and no process except a private Redis. */
+/** Matches tests that are not quick. A quick test needs no browser and no process other than a private Redis. */
 const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
 
-/** Excluded from the quick tests, because the local service seldom changes. */
+/** Tests excluded from the quick tests, because the local service seldom changes. */
 const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 
 /** Jest options whose value may be a separate argument. */
 const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;
 
 /**
- * Returns the test files that match a pattern in the Jest arguments. If none match, returns all except the long tests.
+ * Returns the test files that match a pattern in the Jest arguments. If no file matches, returns all except the long tests.
  * @param {readonly string[]} args
  * @returns {{ files: string[], isNamed: boolean }} paths relative to the project folder
  */
@@ -108,8 +108,8 @@ export function quickTests() {
 }
 
 /**
- * Returns the Jest options that exclude these test files. They must come last, because Jest treats the next argument as
- * another pattern.
+ * Returns the Jest options that exclude these test files. These options must come last, because Jest treats the next
+ * argument as another pattern.
  * @param {readonly string[]} files
  */
 export function withoutTests(files) {
@@ -119,7 +119,7 @@ export function withoutTests(files) {
 }
 
 /**
- * Installs or builds the missing programs that these test files need. Throws a LaunchError if that fails.
+ * Installs or builds the missing programs that these test files need. Throws a LaunchError on failure.
  * @param {readonly string[]} files paths relative to the project folder
  */
 export async function prepareTests(files) {

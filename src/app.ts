@@ -18,7 +18,7 @@ import { createSessionMiddleware, currentSession } from './session/express-sessi
 import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
-/** Creates the Express app. It also mounts the gateway, so that tests can use the app without server.ts. */
+/** Creates the Express app. The app also mounts the gateway, so that tests don't need server.ts. */
 export function createApp(
   services: Services,
   gateway: RequestListener = createGateway(services),
@@ -30,7 +30,7 @@ export function createApp(
   app.disable('etag'); // pages are never cached, and an asset's URL changes with its content
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // Use the scheme of PUBLIC_URL. Behind a proxy not counted in TRUST_PROXY, express-session would otherwise omit the cookie.
+  // Take the scheme from PUBLIC_URL. Otherwise, express-session omits the cookie behind a proxy not counted in TRUST_PROXY.
   Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 
   const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });
@@ -57,7 +57,7 @@ export function createApp(
     }),
   );
 
-  // Signed out or in
+  // Routes for all users
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (currentSession(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
@@ -65,9 +65,9 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
 
-  // Signed in
+  // Routes for signed-in users
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
-  /** When the request's session ends. Pages compare this time to detect that another session has replaced theirs. */
+  /** Returns the time at which the session ends. A page compares this time to detect that its session has been replaced. */
   const sessionEnd = (req: Request) =>
     sessionEndsAt(currentSessionOrThrow(req).record, config.sessionMaxSeconds);
   app.use(

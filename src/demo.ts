@@ -14,7 +14,7 @@ import { createServices } from './services.ts';
 const DRAIN_MS = 2_000;
 const PARENT_CHECK_MS = 500;
 
-/** Runs a private Redis, the local service and Cloakroom in one process, until `ended`. */
+/** Runs the local service and Cloakroom in one process until `ended` resolves, with a private Redis unless REDIS_URL is set. */
 async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config: local, ...settings } = loadProcessSettings(env);
   const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
@@ -43,9 +43,9 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
 
     Open      ${config.publicOrigin}
     Sign in   demo / demo
-${isBehindProxy ? `\n  Cloakroom listens at ${port.url}: forward requests for the address above to it.` : ''}
+${isBehindProxy ? `\n  Forward requests for the address above to ${port.url}, where Cloakroom listens.` : ''}
   The local service runs at ${config.serviceOrigin}. Press Ctrl-C to stop everything.${
-    local.faults ? `\n  Make its responses fail at ${config.serviceOrigin}/_faults.` : ''
+    local.faults ? `\n  To make its responses fail, open ${config.serviceOrigin}/_faults.` : ''
   }
 `);
     await ended;
@@ -70,7 +70,7 @@ function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, r
   };
 }
 
-/** Resolves once the parent process has died. No signal reports that, so this polls for a new parent process id. */
+/** Resolves once the parent process has ended. No signal reports this, so check regularly for a new parent process id. */
 function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

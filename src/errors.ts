@@ -2,21 +2,21 @@
 interface Problem {
   readonly status: number;
   readonly title: string;
-  /** What the client can do next. An AppError may replace it. */
+  /** Default advice on what to do next. */
   readonly detail: string;
-  /** Seconds in `Retry-After`. An AppError may replace it. */
+  /** Default number of seconds in `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** Sends `Connection: close`, because the end of the request is uncertain or this process is about to exit. */
+  /** Adds `Connection: close`, because the end of the request is uncertain or the process is about to exit. */
   readonly closes?: true;
   /** Extension members of the problem+json response (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, string>>;
-  /** Label of the error page's link to sign-in, which leads back afterwards. */
+  /** Label of the sign-in link on the error page. */
   readonly signInLabel?: string;
 }
 
 const LOGIN = { loginUrl: '/auth/login' };
 
-/** Problems of API requests (docs/api.md). Pages use most of them as well. */
+/** Problems in response to API requests (docs/api.md). Most of these problems also appear on error pages. */
 export const GATEWAY_PROBLEMS = {
   // Malformed requests
   bad_request: {
@@ -34,7 +34,7 @@ export const GATEWAY_PROBLEMS = {
   expectation_failed: {
     status: 417,
     title: 'This Expect header is not supported',
-    detail: 'Leave out the Expect header, or send 100-continue.',
+    detail: 'Leave out the Expect header, or set it to 100-continue.',
     closes: true,
   },
   too_many_headers: {
@@ -53,17 +53,17 @@ export const GATEWAY_PROBLEMS = {
   bad_request_target: {
     status: 400,
     title: 'This address is malformed',
-    detail: 'It may be incomplete or mistyped. Check it and try again.',
+    detail: 'The address may be incomplete or mistyped. Check it and try again.',
   },
   path_not_allowed: {
     status: 404,
     title: 'This path is not part of the API',
-    detail: 'Check the path. Cloakroom forwards only some paths of the service.',
+    detail: 'Check the path. Cloakroom forwards only certain paths to the service.',
   },
   cross_site_request: {
     status: 403,
     title: 'This request came from another site',
-    detail: 'Send it from a page of this site. Outside a browser, add an X-Requested-With header.',
+    detail: 'Send the request from a page on this site. Outside a browser, add an X-Requested-With header.',
   },
   body_too_large: { status: 413, title: 'The request body is too large', detail: 'Send a smaller body.' },
 
@@ -126,7 +126,7 @@ export const GATEWAY_PROBLEMS = {
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 
-/** Every problem that a client may see, keyed by its stable code (docs/decisions/0014). */
+/** All problems that clients can receive, keyed by stable code (docs/decisions/0014). */
 export const PROBLEMS = {
   ...GATEWAY_PROBLEMS,
   page_not_found: {
@@ -140,12 +140,12 @@ export const PROBLEMS = {
     status: 400,
     title: 'This sign-in can’t be completed',
     detail:
-      'It was already completed, took longer than ten minutes, or started in another browser or at another address of this site. Try again.',
+      'The sign-in has already been completed, took longer than ten minutes, or began in another browser or at another web address. Try again.',
     signInLabel: 'Try again',
   },
   too_many_sign_ins: {
     status: 429,
-    title: 'Too many attempts to sign in',
+    title: 'Too many sign-in attempts',
     detail: 'Wait a few minutes, then try again. If you were signed in, you still are.',
   },
   access_denied: {
@@ -189,7 +189,7 @@ export const PROBLEMS = {
   too_many_exports: {
     status: 429,
     title: 'Two exports are already running',
-    detail: 'Wait until one has finished, or stop one. Then try again.',
+    detail: 'Wait until an export has finished, or stop one. Then try again.',
     retryAfterSeconds: 10,
   },
   service_refuses_sign_in: {
@@ -207,7 +207,7 @@ export const PROBLEMS = {
   list_not_found: {
     status: 404,
     title: 'This list can’t be found',
-    detail: 'It may have been removed, or you may no longer have access. Go back to your workspaces.',
+    detail: 'You may have lost access, or the content may have been removed. Go back to your workspaces.',
   },
   service_rate_limited: {
     status: 503,
@@ -228,26 +228,26 @@ export const PROBLEMS = {
   list_not_tabular: {
     status: 502,
     title: 'This list can’t be exported as CSV',
-    detail: 'Its items have no named fields, or too many. Export it as NDJSON instead.',
+    detail: 'The items have no named fields, or too many. Export the list as NDJSON instead.',
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
 export interface AppErrorOptions {
-  /** Replaces the detail from the table. Clients see it, so it must not contain anything secret or internal. */
+  /** Replaces the default detail. Clients see this text, so it must not contain anything secret or internal. */
   readonly detail?: string | undefined;
-  /** Replaces the `Retry-After` from the table. */
+  /** Replaces the default number of seconds in `Retry-After`. */
   readonly retryAfterSeconds?: number;
   /** Methods for the `Allow` header (RFC 9110 §10.2.1). */
   readonly allow?: string;
-  /** Path to return to after signing in from the error page; by default the page that failed. */
+  /** Path to return to after signing in from the error page; by default, the path of the failed page. */
   readonly returnTo?: string;
   /** The cause, for the log only. */
   readonly cause?: unknown;
 }
 
-/** An error with a code from the table above. Clients may see everything except `cause`. */
+/** An error with a code from the table above. Clients can see everything except `cause`. */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ProblemCode;
@@ -294,7 +294,7 @@ export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
 }
 
-/** The process can't start. Only the message is shown to the operator, without a stack trace. */
+/** The process can't start. The operator sees only the message, without a stack trace. */
 export class StartupError extends Error {
   override readonly name: string = 'StartupError';
 }

@@ -10,7 +10,7 @@ import { ROUTES } from './routes.ts';
 import { createSessionMetrics } from './session/events.ts';
 import { createServiceMetrics } from './upstream/service-metrics.ts';
 
-/** Values of the label `caller`: which part of Cloakroom sends an upstream request. */
+/** Values of the label `caller`: the parts of Cloakroom that send upstream requests. */
 export const CALLERS = ['gateway', 'pages'] as const;
 
 /** Registers all Cloakroom metrics. Each folder defines the metrics for its own events. */

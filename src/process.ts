@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { StartupError } from './errors.ts';
 import type { Logger } from './observability/logger.ts';
 
-/** Runs a program and returns its exit code. After a StartupError, prints its message to standard error and returns 1. */
+/** Runs a program and returns its exit code. After a StartupError, prints the message to standard error and returns 1. */
 export async function exitCodeOf(program: () => Promise<number>): Promise<number> {
   try {
     return await program();
@@ -13,7 +13,7 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/** A second signal within this time (ms) is an echo: npm forwards a signal that the terminal has sent to both processes. */
+/** A second signal within this time (ms) is ignored, because npm forwards signals that the terminal sends to both processes. */
 const ECHO_MS = 300;
 
 /** Resolves with the first of `signals` to arrive. A second signal ends the process immediately. */
@@ -37,8 +37,8 @@ export function untilSignal(
 }
 
 /**
- * Exits with code 1 on an uncaught error, because the state of the process is then unknown. Logs the error first: Node would
- * print all its properties, and a Redis error has the failed command, such as `AUTH` with its password. The logger omits them.
+ * Exits with code 1 on an uncaught error, because the state of the process is then unknown. Logs the error first. Unlike Node,
+ * the logger omits error properties, such as the failed Redis command, which may contain a password.
  */
 export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
   const exit = (error: unknown) => {
@@ -51,7 +51,7 @@ export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
 
 /**
  * Logs only the name and code of Node's warnings, because a message may contain a URL with its query. Node's own listener would
- * print them to standard error, where a log collector expects JSON.
+ * print warnings to standard error, where a log collector expects JSON.
  */
 export function logWarnings(self: NodeJS.Process, log: Logger): void {
   self.removeAllListeners('warning');
@@ -85,7 +85,7 @@ export function catchSighup(self: NodeJS.Process) {
   self.on('SIGHUP', onSighup);
 
   return {
-    /** Runs a task once for each signal, including earlier ones, one after the other. The task must not reject. */
+    /** Runs a task once for each signal, including earlier signals. Runs never overlap. The task must not reject. */
     handle(onSignal: () => Promise<void>): void {
       task = onSignal;
       runTasks();

@@ -18,8 +18,8 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /**
- * Whether a promise resolves within `ms`. Rejects if the promise rejects, and clears its timer either way. If the process
- * stalls, the timer may fire before a result that has arrived is read, so this waits another turn of the event loop.
+ * Returns whether a promise resolves within `ms`. Rejects if the promise rejects. If the process stalls, the timer may fire before an
+ * available result is read, so the function waits for one more turn of the event loop.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
@@ -35,9 +35,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at the same time. The others wait in order of arrival. The returned function resolves with a
- * slot, which the caller must dispose of, or with null if no slot becomes free within the given time (ms). The gateway and the
- * pages have their own concurrency limits, which also divide the slots between sessions.
+ * Limits how many operations run at the same time. Further operations wait in order of arrival. The returned function resolves
+ * with a slot, or with null if no slot becomes free within the given time (ms). The caller must dispose of the slot. The
+ * gateway and the pages have their own concurrency limits, which also divide slots between sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<Disposable | null> {
   let active = 0;

@@ -24,7 +24,7 @@ const PAGES: Routes = {
 };
 const WORKSPACE_PATH = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
-/** Every name that toRouteName() returns, with its methods. Tests compare them with the app's routes and openapi.json. */
+/** All names that toRouteName() can return, with their methods. Tests compare these names with the app's routes and openapi.json. */
 export const ROUTES: Routes = {
   ...PAGES,
   '/workspaces/{id}': READ,
@@ -38,7 +38,7 @@ export const ROUTES: Routes = {
 
 /**
  * Returns the route for a request target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and
- * refuseUnknownPaths() use it. The path is compared exactly as the client sent it, without decoding.
+ * refuseUnknownPaths() use this name. The path is matched exactly as the client sent it, without decoding.
  */
 export function toRouteName(target: string): string {
   const path = target.split('?', 1)[0] ?? '';
@@ -51,13 +51,13 @@ export function toRouteName(target: string): string {
   return WORKSPACE_PATH.test(path) ? '/workspaces/{id}' : 'none';
 }
 
-/** Pages that a user may type with a trailing slash. */
+/** Pages whose address a user may type with a trailing slash. */
 const TYPED_PAGES = /^\/(?:console|workspaces)/;
 
 /**
- * Responds with 404 unless the path matches a route exactly. Express alone also accepts a trailing slash, a fragment, and a
- * target in absolute form. Such a target could bypass a proxy rule for `/auth/login` or `/readyz` (docs/decisions/0006). A page
- * path with a trailing slash is redirected to the page.
+ * Responds with 404 unless the path matches a route exactly. Express alone also accepts a path with a trailing slash or
+ * fragment, and a target in absolute form. Such targets could bypass a proxy rule for `/auth/login` or `/readyz`
+ * (docs/decisions/0006). A page path with a trailing slash is redirected to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

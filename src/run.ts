@@ -14,13 +14,11 @@ const REDIS_WITHIN_MS = 500;
 /** Time allowed for storing the last refreshed tokens after the drain and the last token request, in ms. */
 const STORE_WITHIN_MS = 2_000;
 
-/**
- * Serves until SIGTERM or SIGINT, then shuts down. Resolves with the exit code. Rejects with a StartupError if it can't start.
- */
+/** Serves until SIGTERM or SIGINT, then shuts down. Resolves with the exit code, or rejects with a StartupError. */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
   self.once('exit', () => output.flush());
-  exitOnUncaughtErrors(self, createLog('fatal', output)); // whatever LOG_LEVEL is
+  exitOnUncaughtErrors(self, createLog('fatal', output)); // regardless of LOG_LEVEL
 
   const loaded = loadConfig(self.env, readDotEnv(self).isIgnored);
   const port = await bindPort(loaded.host, loaded.port);
@@ -33,7 +31,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Wait briefly; early connections are kept. If Redis is down, the server still starts, and responds with 503.
+  // Wait briefly for Redis; early connections are kept. If Redis is down, the server still starts, and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,
@@ -52,7 +50,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   return inTime ? 0 : 1;
 }
 
-/** Drains the server, then disposes of the services. Resolves to true if that took at most SHUTDOWN_SECONDS. */
+/** Drains the server, then disposes of the services. Resolves to true if the entire shutdown took at most SHUTDOWN_SECONDS. */
 async function shutDown(services: Services, server: RunningServer): Promise<boolean> {
   const { config, tokens } = services;
   const startedAt = performance.now();
@@ -66,7 +64,7 @@ async function shutDown(services: Services, server: RunningServer): Promise<bool
 }
 
 /**
- * Returns the URL to log: PUBLIC_URL if it leads to this port, because sign-in works only there; otherwise the socket's URL.
+ * Returns the URL to log: PUBLIC_URL if it leads to this port, otherwise the socket's URL. Sign-in works only at PUBLIC_URL.
  */
 function toBrowserUrl(config: Config, url: string): string {
   const { protocol, port, hostname } = new URL(config.publicOrigin);

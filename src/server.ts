@@ -11,18 +11,18 @@ import type { Services } from './services.ts';
 
 export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
-/** How often Node checks for requests that have timed out, in ms. */
+/** Interval at which Node checks for timed-out requests, in ms. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
- * A path, or `*` for the server itself (RFC 9112 §3.2). Express would pass any other form to url.parse(), which could extract
- * the path of a page from it, or print it in a warning.
+ * Matches a path, or `*` for the server itself (RFC 9112 §3.2). Express would pass any other target to url.parse(), which could
+ * extract a page path from the target or print the target in a warning.
  */
 const PATH_OR_ASTERISK = /^(?:\/[^#]*|\*)$/;
 const READINESS_CHECK = /^\/readyz(?:\?|$)/;
 
 /**
- * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Neither receives malformed
- * HTTP requests. Tests use a shorter `checkTimeoutsMs`.
+ * Serves requests on a bound port. `/api/*` goes straight to the gateway, everything else to the Express app. Tests use a
+ * shorter `checkTimeoutsMs`.
  */
 export async function startServer(services: Services, bound: BoundPort, checkTimeoutsMs = CHECK_TIMEOUTS_MS) {
   const { config, log, accessLog } = services;
@@ -38,7 +38,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     lingerMs: config.clientLingerSeconds * 1_000,
     silenceMs: config.serviceTimeoutSeconds * 1_000,
     behindLoadBalancer: config.trustProxy > 0,
-    // A proxy forwards any client's request for /readyz, so only a request that it did not forward is its own check.
+    // A proxy also forwards clients' requests for /readyz. Only requests without X-Forwarded-For are the proxy's own checks.
     isReadinessCheck: ({ url = '', headers }) =>
       READINESS_CHECK.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
   });
@@ -59,15 +59,15 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
       sendProblem(res.setHeaders(strictTransport), refusal);
       return;
     }
-    // Discard the body, because pages never use it. While a handler waits for Redis, Node would keep each chunk as an object.
+    // Pages never use the request body, so discard it. Otherwise, Node would keep each chunk while a handler waits for Redis.
     req.resume();
     app(req, res);
   });
   return {
     server: http.server,
-    /** The URL that the server listens on, as opposed to the one that browsers use. */
+    /** The URL at which the server listens, as opposed to PUBLIC_URL. */
     url: bound.url,
-    /** Shuts the server down. Resolves to true if that took at most `withinMs`. API requests that arrive late get a 503. */
+    /** Shuts the server down. Resolves to true if that took at most `withinMs`. */
     drain: async (withinMs: number) => http.drain(withinMs),
   };
 }

@@ -19,13 +19,13 @@ import { createWorkspaces } from './workspaces/workspaces-services.ts';
 export type Services = ReturnType<typeof createServices>;
 
 /**
- * Creates everything that the server and the app use: this is the composition root. Redis and the service may be unreachable,
- * because their clients connect in the background and retry. Disposing lets refreshes in progress finish first. `now` is in ms
- * since the epoch; `wait` replaces the pauses between an export's requests.
+ * Creates everything that the server and the app use. Redis and the service need not be reachable, because their clients connect in the
+ * background and retry. Disposing of the services waits for refreshes in progress. `now` is in ms since the epoch. `wait` replaces the
+ * pause before an export retries a request.
  */
 export function createServices(config: Config, log: Logger, now: () => number = Date.now, wait?: Wait) {
   const secrets: { current: Secrets } = { current: config };
-  /** The metrics; null without METRICS_PORT. */
+  /** All metrics; null if they are off. */
   const metrics = config.metricsPort === 0 ? null : createMetrics(config.build);
 
   const redis = createRedis(config.redis, log);
@@ -98,7 +98,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     assets,
     render: createRender({ asset: assets.url }),
     accessLog,
-    /** The current secrets. `config` holds those that the process started with. */
+    /** The current secrets. `config` keeps the secrets that the process started with. */
     secrets: secrets as Reloadable<Secrets>,
     /**
      * Replaces all secrets in one step, without interrupting requests. An unchanged secret must be the same object. If Redis

@@ -7,7 +7,7 @@ import { once } from 'node:events';
  */
 
 /**
- * Runs a scanner and resolves to its output, whatever its exit code. Rejects if it exceeds the time limit.
+ * Runs a scanner and resolves to its output, whatever its exit code. Rejects if the scanner exceeds the time limit.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ seconds: number, env?: NodeJS.ProcessEnv }} options

@@ -109,7 +109,7 @@ async function createCertificate(folder) {
 }
 
 /**
- * Resolves once Cloakroom is ready and nginx forwards requests to it. nginx does not forward `/readyz`.
+ * Resolves once Cloakroom is ready and nginx forwards requests. Asks Cloakroom directly, because nginx does not forward `/readyz`.
  * @param {string} direct
  * @param {string} ca
  */

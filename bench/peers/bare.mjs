@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 import { listenAndReport, settings } from './peer.mjs';
 
-/** A well-written pass-through without sessions: the minimum cost of a proxy on Node. */
+/** A well-written pass-through without sessions, which shows the minimum cost of a proxy on Node. */
 
 const NOT_FORWARDED = new Set([
   'connection',

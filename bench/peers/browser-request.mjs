@@ -1,4 +1,4 @@
-/** The measured request: a browser's `fetch` of a list. */
+/** The measured request, which a browser would send to fetch a list. */
 
 export const PATH = '/api/public/v1/workspaces?limit=25';
 

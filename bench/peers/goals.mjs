@@ -6,7 +6,7 @@ import { median } from '../support/statistics.mjs';
  * @property {import('./systems.mjs').Kind} kind
  * @property {number[]} cpuMs CPU time per request
  * @property {number[]} busy the fraction of its core that the system used
- * @property {number[]} addedMs the median latency that it adds over (a) at light load
+ * @property {number[]} addedMs the median latency that the system adds over (a) at light load
  */
 
 /**
@@ -34,7 +34,7 @@ const GOALS = [
 ];
 
 /**
- * Checks the medians of the rounds against the goals of all measured systems.
+ * Checks the medians of the measured systems against the goals.
  * @param {readonly Measured[]} measured
  */
 export function checkGoals(measured) {

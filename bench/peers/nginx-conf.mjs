@@ -1,6 +1,6 @@
 /**
- * Returns an efficient nginx configuration for one core. It keeps connections to the upstream and the session service alive, sends
- * only the cookie to the session service, and writes no access log.
+ * Returns an efficient nginx configuration for one core. Connections to the upstream and the session service stay alive, the session
+ * service gets only the cookie, and no access log is written.
  * @param {{ folder: string, port: number, upstream: string, sessions: string }} settings
  */
 export function toNginxConf({ folder, port, upstream, sessions }) {

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.mjs';
 import { toNginxConf } from './nginx-conf.mjs';
 import { reportPort, settings } from './peer.mjs';
 
-/** nginx with `auth_request` to this session service, which returns the Authorization header for the upstream request. */
+/** nginx, whose `auth_request` asks this session service for the Authorization header of the upstream request. */
 
 const SESSION_SECONDS = 3_600;
 const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;

@@ -4,7 +4,7 @@ import { CLIENT } from './openid-client.mjs';
 const MAX_STEPS = 20;
 
 /**
- * Signs a user in by following redirects and submitting the provider's forms. Resolves to the `Cookie` header for the app.
+ * Signs in a user by following redirects and submitting the provider's forms. Resolves to the `Cookie` header for the app.
  * @param {number} port the app's port; the app's public origin is CLIENT.origin
  * @param {string} user
  */

@@ -1,4 +1,4 @@
-// Types of packages that only `npm run bench` installs, so that tsc can check the peers without them.
+// Declares types for packages that only `npm run bench` installs. tsc can then check the peers without those packages.
 
 declare module 'express-openid-connect' {
   import type { RequestHandler } from 'express';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 
-/** The settings for this peer: the upstream origin, the Redis URL, a folder, and its own settings. */
+/** The settings for this peer: the upstream origin, the Redis URL, a folder, and the peer's own settings. */
 export const settings = /** @type {Record<string, string>} */ (
   JSON.parse(process.env['PEER_SETTINGS'] ?? '{}')
 );
 
 /**
- * Listens on a free port and sends it to the benchmark.
+ * Listens on a free port and sends the port number to the benchmark.
  * @param {import('node:http').Server} server
  */
 export async function listenAndReport(server) {

@@ -13,7 +13,7 @@ import { median } from '../support/statistics.mjs';
  * @property {Spread} ratio CPU time per request ÷ that of (a) in the same round
  * @property {Spread} addedMs the median latency at light load, minus that of (a) in the same round
  * @property {number} cpuMicroseconds CPU time per request on this machine
- * @property {number} busy the fraction of its core that it used under load
+ * @property {number} busy the fraction of its core that the system used under load
  * @property {string} versions
  */
 
@@ -22,7 +22,7 @@ export function toSpread(values) {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
-/** Returns the hardware and software that the run used. */
+/** Returns a description of the hardware and software used for the run. */
 export function describeMachine() {
   return {
     cpu: cpus()[0]?.model.trim() ?? '',

@@ -26,7 +26,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {number} port
  * @property {readonly string[]} cookies one `Cookie` header for each session
  * @property {readonly string[]} accessTokens the token of each session
- * @property {readonly number[]} [helpers] the ids of its processes that run on the other core
+ * @property {readonly number[]} [helpers] the ids of the processes that run on the other core
  * @property {() => Promise<void>} stop
  */
 /**
@@ -128,7 +128,7 @@ async function startPeer(file, { upstream, redisUrl, folder }, more = {}, nodeOp
 }
 
 /**
- * Starts a peer and creates a session in it for each grant.
+ * Starts a peer and creates a session for each grant.
  * @param {string} file
  * @param {Settings} settings
  * @returns {Promise<System>}
@@ -151,7 +151,7 @@ async function startAndSignIn(file, settings) {
 }
 
 /**
- * Starts express-openid-connect and an identity provider, and signs a user in for each grant.
+ * Starts express-openid-connect and an identity provider, and signs in a user for each grant.
  * @param {Settings} settings
  * @returns {Promise<System>}
  */
@@ -205,7 +205,7 @@ function profiling({ profiles }, name) {
 }
 
 /**
- * Creates a pipe for a log, like that of a container, with a reader that uses little CPU time.
+ * Creates a log pipe like a container's, with a reader that uses little CPU time.
  * @param {string} folder
  */
 function openLogPipe(folder) {

@@ -2,8 +2,8 @@ import { request } from 'undici';
 import { browserHeaders, PATH } from './browser-request.mjs';
 
 /**
- * Verifies that a system does the job: it replaces the cookie with the session's token in the upstream request, returns the body
- * unchanged, and refuses requests without a session. Throws if it does not.
+ * Throws unless a system replaces the cookie with the session's token in the upstream request, returns the body unchanged, and refuses
+ * requests without a session.
  * @param {import('./systems.mjs').Kind} kind
  * @param {import('./systems.mjs').System} system
  * @param {string} body the service's response body

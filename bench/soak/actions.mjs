@@ -13,10 +13,10 @@ import { INCOMPLETE_EXPORT } from './outcomes.mjs';
 const API = '/api/public/v1/';
 const LARGE_BYTES = 3_000_000;
 const CHUNK = Buffer.alloc(65_536, 'y');
-/** Longer than the lifetime of an access token. */
+/** A pause that is longer than the lifetime of an access token. */
 const PAUSE_MS = 7_000;
 
-/** The actions with their relative frequencies. @type {readonly [name: string, weight: number, action: Action][]} */
+/** The actions, with their relative frequencies. @type {readonly [name: string, weight: number, action: Action][]} */
 export const ACTIONS = [
   ['API request', 30, async (visit) => visit.send(`${API}soak/empty`)],
   [

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** Longer than any response may take. Requests that hang time out and fail. */
+/** A timeout longer than any response should take. Hung requests time out and fail. */
 const TIMEOUT_MS = 60_000;
 const agent = new Agent({
   connections: 400,
@@ -29,7 +29,7 @@ export class ConnectionError extends Error {}
  * @property {AbortSignal} [signal]
  */
 
-/** Creates a browser without scripts. It keeps cookies per origin and does not follow redirects. */
+/** Creates a browser that keeps cookies per origin, but does not run scripts or follow redirects. */
 export function createBrowser() {
   /** @type {Map<string, Map<string, string>>} */
   const jars = new Map();
@@ -75,7 +75,7 @@ export function createBrowser() {
 /** @typedef {ReturnType<typeof createBrowser>} Browser */
 
 /**
- * Resolves to a complete body. Rejects with ConnectionError.
+ * Resolves to the complete body, or rejects with ConnectionError.
  * @param {import('undici').Dispatcher.ResponseData['body']} body
  */
 export async function readText(body) {

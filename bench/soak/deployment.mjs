@@ -15,7 +15,7 @@ import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
 
-/** Short enough that every session in use is refreshed every few seconds. */
+/** Lifetime of access tokens, so short that every session in use is refreshed every few seconds. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
 /** Time after the last action, for the final requests with idle sessions. */
@@ -26,8 +26,8 @@ const PROBE = new URL('process-health-probe.mjs', import.meta.url).href;
 /** @typedef {Awaited<ReturnType<typeof startTestApp>>} TestApp */
 
 /**
- * Starts three Cloakroom processes behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own
- * Redis. The methods stop, kill and replace these processes.
+ * Starts three Cloakroom processes behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own Redis. The
+ * methods of the result stop, kill and replace these processes.
  * @param {string} log the log file of the Cloakroom processes
  * @param {number} ms the minimum lifetime of an idle session
  */
@@ -82,7 +82,7 @@ export async function startTestApp(log, ms) {
         SESSION_KEYS: '',
         SESSION_KEYS_FILE: keysFile,
         ...toLifetimes(ms),
-        // All sign-ins come from one address, so set the limit out of reach.
+        // All sign-ins come from one address, so set a limit that is never reached.
         SIGN_INS_PER_ADDRESS: '1000000',
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
@@ -178,8 +178,8 @@ async function freePorts(count) {
 /**
  * Describes a Cloakroom process.
  * @param {Awaited<ReturnType<ReturnType<typeof createCloakroom>['start']>>} started
- * @param {number} slot its position behind the load balancer
- * @param {number} number its number among all processes so far
+ * @param {number} slot the position of the process behind the load balancer
+ * @param {number} number the number of the process among all processes so far
  */
 function toAppProcess(started, slot, number) {
   let hasExited = false;
@@ -189,7 +189,7 @@ function toAppProcess(started, slot, number) {
     slot,
     number,
     startedAt: performance.now(),
-    /** Whether the soak test sent it a signal to end. */
+    /** Whether the soak test sent the process a signal to end. */
     isEndedByTest: false,
     hasExited: () => hasExited,
   };

@@ -10,7 +10,7 @@ import { createFaults, DURATION_MS } from './faults.mjs';
 const PAUSE_MS = /** @type {const} */ ([2_000, 6_000]);
 
 /**
- * Creates the fault schedule for a run: one fault after another, in random order.
+ * Creates the fault schedule for a run, with one fault after another in random order.
  * @param {TestApp} testApp
  * @param {Results} results
  * @param {Random} random
@@ -24,7 +24,7 @@ export function createFaultSchedule(testApp, results, random, ms) {
   return {
     /** The number of times that each fault has occurred. */
     counts,
-    /** Causes faults. Resolves when there is no time left for the next fault. */
+    /** Causes faults. Resolves once there is no time left for another fault. */
     async run() {
       for (;;) {
         for (const fault of random.shuffle(faults)) {
@@ -40,7 +40,7 @@ export function createFaultSchedule(testApp, results, random, ms) {
 }
 
 /**
- * Causes a fault and ends it. Resolves at the time by which Cloakroom must have recovered.
+ * Causes a fault and ends it. Resolves once Cloakroom must have recovered.
  * @param {Fault} fault
  * @param {TestApp} testApp
  * @param {Results} results

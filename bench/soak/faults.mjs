@@ -5,14 +5,14 @@ import { INCOMPLETE_EXPORT } from './outcomes.mjs';
 
 const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await fromDist('errors.js'));
 
-/** The faults that the soak test causes, and the outcomes that each explains. */
+/** The faults that the soak test injects, and the outcomes that each accounts for. */
 
 /** @typedef {import('./deployment.mjs').TestApp} TestApp */
 /**
  * @typedef {object} Fault
  * @property {string} name
- * @property {readonly string[]} explains the outcomes that it explains
- * @property {boolean} [losesTokens] whether it may lose the response with a refreshed token and so, with rotation, the session
+ * @property {readonly string[]} explains the outcomes that the fault explains
+ * @property {boolean} [losesTokens] whether the fault may lose the response with a refreshed token and so, with rotation, the session
  * @property {number} recoveryMs maximum time from the end of the fault until Cloakroom has recovered
  * @property {(testApp: TestApp) => Promise<unknown> | void} begin
  * @property {number} [durationMs] absent if the fault has ended when `begin` resolves
@@ -20,9 +20,9 @@ const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await 
  */
 
 export const DURATION_MS = 3_000;
-/** For faults without lasting effects. A request that started before the end of the fault overlaps its window anyway. */
+/** The recovery time after faults without lasting effects. Requests that started during the fault already overlap its window. */
 const SHORT_RECOVERY_MS = 2_000;
-/** A refresh that starts just before the end may take until its five-second timeout. Other requests wait for it. */
+/** A refresh that starts just before the end of a fault may take five seconds to time out, and other requests wait for it. */
 const LONG_RECOVERY_MS = 8_000;
 
 /**
@@ -69,7 +69,7 @@ const FAULTS = [
   ),
   serviceFault(
     'access tokens are revoked',
-    // The fault may also refuse the token in the repeated request.
+    // The fault may also affect the repeated request, so that the service refuses the new token too.
     ['401 forwarded', page('service_refuses_sign_in'), INCOMPLETE_EXPORT],
     { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
   ),
@@ -101,7 +101,7 @@ const FAULTS = [
   },
   {
     name: 'a process is replaced',
-    explains: [], // the load balancer hides it from clients
+    explains: [], // the load balancer hides the replacement from clients
     recoveryMs: SHORT_RECOVERY_MS,
     begin: async (testApp) => replaceGracefully(testApp),
   },

@@ -27,7 +27,7 @@ export async function countKeysWithoutTtl({ redis }) {
 }
 
 /**
- * Waits until connections have closed. Resolves to the maximum number of extra files that a process has open since the start.
+ * Waits until connections have closed. Resolves to the maximum number of files that a process has open beyond those at the start.
  * @param {TestApp} testApp
  * @param {ReadonlyMap<AppProcess, number>} filesAtStart
  */
@@ -42,15 +42,15 @@ export async function countExtraFiles({ running }, filesAtStart) {
 }
 
 /**
- * A session that ended because an earlier refresh had used its refresh token but lost the response.
+ * A session that ended because an earlier refresh had used the refresh token, but the response was lost.
  * @typedef {object} UsedToken
- * @property {string} session its log id
+ * @property {string} session the log id of the session
  * @property {number} usedAt the start of the earlier refresh, in ms since the epoch
- * @property {number} endedAt in ms since the epoch
+ * @property {number} endedAt the end of the session, in ms since the epoch
  */
 
 /**
- * Reads the sessions with a used refresh token from the log, and counts the unexpected errors by message.
+ * Reads from the log the sessions that ended because of a used refresh token, and counts the unexpected errors by message.
  * @param {string} file
  */
 export async function readLog(file) {
@@ -80,8 +80,8 @@ function toUsedToken(line) {
 }
 
 /**
- * Separates the unavoidable losses from the other lost sessions. A loss is unavoidable if the session ended because of a used
- * refresh token, and a fault that loses tokens was active between the earlier refresh and the end.
+ * Separates unavoidable losses from the other lost sessions. A loss is unavoidable if the session ended because of a used refresh token. In
+ * addition, a fault that loses tokens must have been active between the earlier refresh and the end of the session.
  * @param {import('./results.mjs').Results} results
  * @param {readonly UsedToken[]} usedTokens
  */

@@ -1,7 +1,7 @@
 /**
  * Names the outcome of a response by its origin: `502 service_unreachable` from the gateway, `429 forwarded` from the service,
- * `503 “Cloakroom is briefly unavailable”` for a page. HAProxy’s own page is `502 “502 Bad Gateway”`. A bare `500` has no known
- * origin.
+ * `503 “Cloakroom is briefly unavailable”` from a page. HAProxy’s own page is `502 “502 Bad Gateway”`. A `500` without a code or title
+ * has no known origin.
  * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} response
  */
 export function outcomeOf({ status, headers, text }) {
@@ -14,7 +14,7 @@ export function outcomeOf({ status, headers, text }) {
   return title === undefined ? String(status) : `${status} “${title.trim()}”`;
 }
 
-/** The service refused the token, which had expired or been revoked, and the streamed body can't be sent again. */
+/** The service refused an expired or revoked token, and the streamed body can't be sent again. */
 export const NOT_RESENT = '401 forwarded, streamed body not sent again';
 /** An export was cut off, because one of its upstream requests failed. */
 export const INCOMPLETE_EXPORT = 'incomplete export';

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { watchStalls } from './stalls.mjs';
 
-// Preloaded into each Cloakroom process. It replies to each message with the memory use after a full collection, the event loop
+// When preloaded into a Cloakroom process, replies to each message with the memory use after a full garbage collection, the event loop
 // delay and the stalls.
 const lag = monitorEventLoopDelay({ resolution: 10 });
 lag.enable();

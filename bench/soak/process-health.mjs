@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** @typedef {import('./deployment.mjs').AppProcess} AppProcess */
 /**
  * @typedef {object} Sample
- * @property {number} at by performance.now()
+ * @property {number} at a time from performance.now()
  * @property {number} rss in bytes
  * @property {number} heapUsed in bytes
  * @property {number} lagMs the maximum event loop delay since the last sample
@@ -12,9 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} ProbeReply */
 
 const SAMPLE_EVERY_MS = 5_000;
-/** Outcomes if a process gave up on Redis during a stall. */
+/** The outcomes of requests whose Redis commands timed out during a stall. */
 const STALL_OUTCOMES = ['503 session_store_unavailable', '503 “Cloakroom is briefly unavailable”'];
-/** After a stall, the process may still be reconnecting to Redis for this long. */
+/** After a stall, a process may take this long to reconnect to Redis. */
 const STALL_RECOVERY_MS = 1_500;
 
 /**
@@ -46,7 +46,7 @@ export function watchProcesses(testApp, results) {
   const watching = (async () => {
     while (!controller.signal.aborted) {
       const alive = testApp.running.filter(({ isEndedByTest, hasExited }) => !isEndedByTest && !hasExited());
-      // A process that ends before its reply gets no sample.
+      // No sample is recorded for a process that ends before it replies.
       await Promise.all(alive.map(async (appProcess) => sample(appProcess).catch(() => {})));
       await delay(SAMPLE_EVERY_MS);
     }
@@ -63,7 +63,7 @@ export function watchProcesses(testApp, results) {
 }
 
 /**
- * Returns the growth per minute, by linear regression. Leaves out the first quarter of the samples, while caches fill.
+ * Returns the growth per minute, by linear regression. Leaves out the first quarter of the samples, in which caches are still filling.
  * @param {readonly Sample[]} samples
  * @param {'rss' | 'heapUsed'} field
  */

@@ -31,7 +31,7 @@ export function createRandom(seed) {
     shuffle,
     /** @param {number} probability */
     chance: (probability) => next() < probability,
-    /** Creates another generator, so that concurrent users do not affect each other's sequence. */
+    /** Creates another generator, so that concurrent users do not affect each other's sequences. */
     fork: () => createRandom(next() * 2 ** 32),
   };
 }

@@ -16,7 +16,7 @@ import { growthPerMinute } from './process-health.mjs';
  * @typedef {object} Run
  * @property {TestApp} testApp
  * @property {Results} results
- * @property {ReadonlyMap<string, number>} faults the number of times that each has occurred
+ * @property {ReadonlyMap<string, number>} faults the number of times that each fault has occurred
  * @property {ReturnType<typeof import('./process-health.mjs').watchProcesses>} health
  * @property {ReturnType<typeof import('./users.mjs').startUsers>} users
  * @property {ReadonlyMap<AppProcess, number>} filesAtStart
@@ -24,11 +24,11 @@ import { growthPerMinute } from './process-health.mjs';
  */
 
 const MB = 1_000_000;
-/** With fewer samples, growth can't be calculated. */
+/** Minimum number of samples from which growth can be calculated. */
 const MIN_SAMPLES = 12;
-/** In a younger process, caches are still filling, so its growth is printed but not checked. */
+/** The minimum age of a process whose growth is checked. In younger processes, the caches are still filling. */
 const GROWTH_CHECKED_FROM_MS = 8 * 60_000;
-/** The maximum growth per minute, after full collections. */
+/** The maximum growth per minute, measured after full garbage collections. */
 const MAX_HEAP_GROWTH_BYTES = 0.25 * MB;
 const MAX_RSS_GROWTH_BYTES = 1.5 * MB;
 const GROWTH_NOT_CHECKED = [
@@ -78,7 +78,7 @@ export async function report({ testApp, results, faults, health, users, filesAtS
     ]),
   ]);
   printTable(`Faults (${faults.size} kinds)`, [['fault', 'count'], ...toRows(faults)]);
-  printTable('Processes, after full collections', [
+  printTable('Processes, after full garbage collections', [
     [
       'process',
       'age, min',

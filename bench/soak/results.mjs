@@ -6,26 +6,26 @@ import { NOT_RESENT } from './outcomes.mjs';
  * A period in which a fault is active, or in which a process stalls.
  * @typedef {object} Window
  * @property {string} name
- * @property {ReadonlySet<string>} explains the outcomes that it explains
+ * @property {ReadonlySet<string>} explains the outcomes that the window explains
  * @property {boolean} losesTokens whether the response with a refreshed token may have been lost
  * @property {boolean} isStall whether a process stalled; outcomes that only a stall explains are counted separately
- * @property {number} from by performance.now()
+ * @property {number} from a time from performance.now()
  * @property {number} to
  */
 /**
  * An action whose outcome was not `ok`.
  * @typedef {object} Failure
  * @property {string} name
- * @property {string} outcome one of outcomes.mjs
- * @property {number} startedAt by performance.now()
+ * @property {string} outcome an outcome from outcomes.mjs
+ * @property {number} startedAt a time from performance.now()
  * @property {number} endedAt
  */
 /**
  * A session that ended although its user did not sign out.
  * @typedef {object} LostSession
- * @property {string} session its log id
- * @property {string} action the action that found it ended, and the outcome
- * @property {number} at by performance.now()
+ * @property {string} session the log id of the session
+ * @property {string} action the action that found the session ended, and the outcome
+ * @property {number} at a time from performance.now()
  */
 /** @typedef {'explained' | 'stalled' | 'unexplained'} Verdict */
 
@@ -64,7 +64,7 @@ export function createResults() {
     signIns: 0,
     signOuts: 0,
     /**
-     * Opens a window. By default it begins now and has no end yet.
+     * Opens a window. By default, the window begins now and has no end yet.
      * @param {string} name
      * @param {readonly string[]} explains
      * @param {{ from?: number, to?: number, losesTokens?: boolean | undefined, isStall?: boolean }} [more]
@@ -83,7 +83,7 @@ export function createResults() {
      * Records an action that has just ended.
      * @param {string} name
      * @param {string} outcome
-     * @param {number} from when it started, by performance.now()
+     * @param {number} from when the action started, from performance.now()
      */
     record(name, outcome, from) {
       const count = actions.get(name) ?? { all: 0, ok: 0 };
@@ -93,7 +93,7 @@ export function createResults() {
       else failures.push({ name, outcome, startedAt: from, endedAt: performance.now() });
     },
     /**
-     * Whether the response with a refreshed token may have been lost in this period.
+     * Returns whether a response with a refreshed token may have been lost in this period.
      * @param {number} from
      * @param {number} to
      */

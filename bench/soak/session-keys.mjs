@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const RELOAD_TIMEOUT_MS = 30_000;
-/** Cloakroom accepts up to eight keys. */
+/** The maximum number of keys in the file. Cloakroom accepts up to eight keys. */
 const MAX_KEYS = 4;
 
 /**
- * Returns the key lists to write one after another to make another key the first. Keeps every key, because some sessions are idle
- * for the whole run. At the maximum number of keys, moves the last key to the front.
+ * Returns the key lists to write, in this order, to put a different key first. Keeps every key, because some sessions are idle for the
+ * whole run. Once there are MAX_KEYS keys, moves the last key to the front.
  * @param {readonly string[]} keys
  * @param {() => string} createKey
  */
@@ -56,7 +56,7 @@ export function createSessionKeys(file, firstKey, log) {
   };
   return {
     /**
-     * Makes another key the first, following docs/secrets.md: every process has the key before any process encrypts with it.
+     * Puts a different key first, following the steps in docs/secrets.md. Every process has the key before any process encrypts with it.
      * @param {readonly number[]} pids
      */
     async rotate(pids) {

@@ -4,7 +4,7 @@ import { outcomeOf } from './outcomes.mjs';
 /** @typedef {import('./browser.mjs').CompleteResponse} CompleteResponse */
 
 /**
- * Signs a user in through the service's pages. Resolves to `ok`, or to the outcome of the first unexpected response.
+ * Signs in a user through the service's pages. Resolves to `ok`, or to the outcome of the first unexpected response.
  * @param {Browser} browser
  * @param {string} url Cloakroom's public URL
  * @param {string} user the user name, which is also the password

@@ -12,8 +12,8 @@ import { temporaryFolder } from './temporary-folder.mjs';
 import { readIdsByUser, startUsers } from './users.mjs';
 
 /**
- * Runs a soak test for a number of minutes: users sign in, read pages, send API requests, export and leave, while Redis, the
- * service and processes fail and recover. The exit code is 1 if a limit in report.mjs is exceeded.
+ * Runs a soak test for a number of minutes. Users sign in, read pages, send API requests, export workspaces and leave. Meanwhile, Redis,
+ * the service and processes fail and recover. The exit code is 1 if a limit in report.mjs is exceeded.
  */
 
 const USERS = 16;
@@ -42,7 +42,7 @@ try {
 
   const faults = createFaultSchedule(testApp, results, random.fork(), ms);
   try {
-    // `finished` rejects if this script itself fails. In that case, there are no results.
+    // If this script itself fails, `finished` rejects, and there are no results.
     await Promise.race([faults.run(), users.finished]);
     await delay(Math.max(0, startedAt + ms - performance.now()));
     await users.stop();
@@ -62,7 +62,7 @@ try {
 }
 
 /**
- * Prints the progress every minute.
+ * Prints progress every minute.
  * @param {AbortSignal} signal
  * @param {import('./results.mjs').Results} results
  * @param {number} startedAt

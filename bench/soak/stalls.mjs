@@ -1,10 +1,10 @@
-/** The Redis timeout. A process that gets no CPU time for this long gives up on Redis, even if Redis has replied. */
+/** The timeout for Redis commands. In a process that gets no CPU time for this long, commands time out even if Redis has replied. */
 const STALL_MS = 1_500;
 const CHECK_EVERY_MS = 100;
 
 /** @typedef {{ from: number, to: number }} Stall a period in which a process got no CPU time, in ms since the epoch */
 
-/** Watches this process for stalls. Returns a function that returns and clears the stalls recorded so far. */
+/** Watches this process for stalls. The returned function returns the stalls recorded so far, and clears them. */
 export function watchStalls() {
   /** @type {Stall[]} */
   let stalls = [];

@@ -14,7 +14,7 @@ const ACTIONS_PER_VISIT = /** @type {const} */ ([10, 80]);
 const WEIGHTED_ACTIONS = ACTIONS.flatMap((row) => Array.from({ length: row[1] }, () => row));
 
 /**
- * Starts users who visit Cloakroom again and again until they are stopped. Some visits end without a sign-out.
+ * Starts simulated users that visit Cloakroom repeatedly until `stop` is called. Some visits end without a sign-out.
  * @param {VisitSettings} settings
  * @param {number} count
  * @param {Random} random
@@ -65,7 +65,7 @@ export function startUsers(settings, count, random) {
 }
 
 /**
- * Resolves to the workspace ids of each user. Call it before the first fault.
+ * Resolves to the workspace ids of each user. Call this function before the first fault.
  * @param {Omit<VisitSettings, 'idsByUser'>} settings
  * @returns {Promise<Map<string, Set<string>>>}
  */

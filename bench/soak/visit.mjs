@@ -19,17 +19,17 @@ import { signIn } from './sign-in.mjs';
 /** The session has ended although the user did not sign out. */
 class SessionLostError extends Error {}
 
-/** The response was not as expected. The message is its outcome. */
+/** The response was not as expected. The error message is the outcome. */
 class UnexpectedResponseError extends Error {}
 
 /**
- * Creates a visit: one session of a user, from sign-in until the user signs out or stops using it.
+ * Creates a visit: one session of a user, from sign-in until the user signs out or stops sending requests.
  * @param {VisitSettings} settings
  * @param {string} user
  */
 export function createVisit({ url, results, idsByUser }, user) {
   const browser = createBrowser();
-  /** The grant of all the session's tokens, known from the service's first response. @type {string | undefined} */
+  /** The grant to which all the session's tokens belong, read from the service's first response. @type {string | undefined} */
   let grant;
   let isLost = false;
   /** The session's log id. */
@@ -38,7 +38,7 @@ export function createVisit({ url, results, idsByUser }, user) {
   const otherIds = [...idsByUser].flatMap(([name, ids]) => (name === user ? [] : Array.from(ids)));
 
   /**
-   * Records a response that belongs to another session. Throws if its status is not 200.
+   * Records a response that belongs to another session. Throws if the status is not 200.
    * @param {Pick<CompleteResponse, 'status' | 'headers'>} response
    * @param {string} text
    * @param {RequestOptions} options
@@ -64,7 +64,7 @@ export function createVisit({ url, results, idsByUser }, user) {
     get isLost() {
       return isLost;
     },
-    /** Signs the user in. Resolves to whether it succeeded. */
+    /** Signs in the user. Resolves to whether the sign-in succeeded. */
     async signIn() {
       const outcome = await visit.attempt('sign-in', async () => {
         const end = await signIn(browser, url, user);
@@ -98,7 +98,7 @@ export function createVisit({ url, results, idsByUser }, user) {
       return outcome;
     },
     /**
-     * Sends a request. Resolves to the complete response; rejects if its status is not 200.
+     * Sends a request. Resolves to the complete response; rejects if the status is not 200.
      * @param {string} path
      * @param {RequestOptions} [options]
      */
@@ -142,7 +142,7 @@ export function createVisit({ url, results, idsByUser }, user) {
     expectIntact: (name, /** @type {boolean} */ isIntact) => {
       if (!isIntact) results.recordWrongResponse(`${name} was altered`);
     },
-    /** Signs the user out. Resolves to true only if the session has certainly ended. */
+    /** Signs out the user. Resolves to true only if the response confirms that the session has ended. */
     async signOut() {
       const headers = { accept: 'application/json', 'sec-fetch-site': 'same-origin' };
       const outcome = await visit.attempt('sign-out', async () => {
@@ -152,7 +152,7 @@ export function createVisit({ url, results, idsByUser }, user) {
       if (outcome === 'ok') results.signOuts += 1;
       return outcome === 'ok';
     },
-    /** Expects that the session of a cookie from before the sign-out has ended. @param {string} cookie */
+    /** Expects that a cookie from before the sign-out is no longer valid. @param {string} cookie */
     async expectEnded(cookie) {
       const response = await createBrowser()
         .send(`${url}/api/public/v1/soak/empty`, { headers: { cookie } })

@@ -20,7 +20,7 @@ const { createSessionCookie } = /** @type {typeof import('../../src/session/cook
 const START_WITHIN_MS = 20_000;
 
 /**
- * Creates the environment for Cloakroom processes, a function that starts them, and a function that creates sessions for them.
+ * Creates the environment for Cloakroom processes, and functions that start processes and create sessions.
  * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} settings
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
@@ -54,7 +54,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   return {
     env,
     /**
-     * Creates a session with this grant, in the same way as sign-in. Resolves to its `Cookie` header.
+     * Creates a session with this grant, as sign-in does. Resolves to the session's `Cookie` header.
      * @param {import('../../src/session/record.ts').Grant} grant
      */
     async createSession(grant) {
@@ -63,7 +63,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
       return cookies.write(id).split(';', 1)[0] ?? '';
     },
     /**
-     * Starts one process with the options of `npm start`. Resolves once it is ready.
+     * Starts one process with the options of `npm start`. Resolves once the process is ready.
      * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number, port?: number }} [options]
      */
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, ...options } = {}) {

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 
-/** The measured system runs on one core, and everything else on the other. */
+/** The measured system runs on one core, and everything else runs on the other. */
 export const MEASURED_CORE = 0;
 export const OTHER_CORE = 1;
 
 /**
- * Pins this process and the processes that it starts to one core. Throws if `taskset` (util-linux) is missing, or if the machine
- * has a single core.
+ * Pins this process, and all processes that it starts, to one core. Throws if `taskset` (util-linux) is missing, or if the machine has a
+ * single core.
  * @param {number} core
  */
 export function pinSelf(core) {

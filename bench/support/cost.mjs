@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatNumber } from './table.mjs';
 
-/** Commands that the benchmark or a new connection sends. */
+/** Commands that are not counted, because the benchmark or a new connection sends them. */
 const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)/;
 
 /** @typedef {Awaited<ReturnType<typeof import('./deployment.mjs').startTestApp>>} TestApp */
@@ -14,7 +14,7 @@ const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)
  */
 
 /**
- * Creates sessions. Resolves to their `Cookie` headers.
+ * Creates sessions. Resolves to the sessions' `Cookie` headers.
  * @param {TestApp} testApp
  * @param {number} count
  * @param {number} [leftSeconds] until the access tokens expire
@@ -26,7 +26,7 @@ export async function createSessions(testApp, count, leftSeconds) {
 }
 
 /**
- * Measures the cost of some work in Redis and Cloakroom.
+ * Measures the cost of `work` in Redis and Cloakroom.
  * @param {TestApp} testApp
  * @param {() => Promise<void>} work
  * @returns {Promise<Cost>}

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** /proc/stat counts in ticks of this length (USER_HZ). */
+/** Length of a tick, the unit of /proc/stat (USER_HZ). */
 const MS_PER_TICK = 10;
 
 /**
@@ -31,7 +31,7 @@ export function cpuMsOf(pids) {
 }
 
 /**
- * Returns the busy time and the steal time of a core so far, in ms. Steal time went to other machines on the same hardware.
+ * Returns a core's busy time and steal time so far, in ms. Steal time is CPU time that other virtual machines on the host used.
  * @param {number} core
  */
 export function coreCpuMs(core) {

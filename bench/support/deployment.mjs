@@ -29,14 +29,14 @@ export async function startTestApp({ processes, ...serviceOptions }) {
     service,
     processes: running,
     /**
-     * Creates a session. Resolves to its `Cookie` header.
+     * Creates a session. Resolves to the session's `Cookie` header.
      * @param {number} [leftSeconds] until its access token expires
      */
     async createSession(leftSeconds) {
       return cloakroom.createSession(service.issue(leftSeconds));
     },
     /**
-     * Sends a request to one process. Rejects if the status is not 200, which would make the measurement invalid.
+     * Sends a request to one process. Rejects if the status is not 200, because the measurement would then be invalid.
      * @param {number} at
      * @param {string} cookie
      */

@@ -1,3 +1,3 @@
-// Preloaded into a child process. Makes it exit when its parent exits, even if SIGKILL ends the parent.
+// When preloaded into a child process, makes the child exit with its parent, even if SIGKILL ends the parent.
 process.on('disconnect', () => process.exit());
 process.channel?.unref();

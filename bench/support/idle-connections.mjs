@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { openClient } from './load.mjs';
 
-/** Cloakroom closes a connection after 75 idle seconds. */
+/** Cloakroom closes a connection that has been idle for 75 s. */
 const SEND_EVERY_MS = 45_000;
 const CONCURRENCY = 50;
-/** Open files that a process needs in addition to its connections. */
+/** Number of open files that a process needs in addition to its connections. */
 const OTHER_FILES = 500;
 
 /**
@@ -26,7 +26,7 @@ export async function openIdleConnections(target, count) {
   }
   let sentAt = performance.now();
   return {
-    /** Sends a request on each connection if the last request was long ago. Rejects if Cloakroom closed a connection. */
+    /** Sends a request on each connection, at most once every SEND_EVERY_MS. Rejects if Cloakroom closed a connection. */
     async keepAlive() {
       if (performance.now() - sentAt < SEND_EVERY_MS) return;
       for (const [at, client] of idle.entries()) await client.send(at);

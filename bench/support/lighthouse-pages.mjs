@@ -1,6 +1,6 @@
 import lighthouse, { desktopConfig } from 'lighthouse';
 
-/** Lighthouse simulates a phone with a slow network and CPU, and a desktop. */
+/** The form factors that Lighthouse simulates: a phone with a slow network and CPU, and a desktop. */
 export const FORM_FACTORS = /** @type {const} */ (['mobile', 'desktop']);
 
 const MAX_ATTEMPTS = 3;

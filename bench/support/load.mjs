@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Sends load over raw sockets. Parses only enough HTTP to recognise a complete 200, to save CPU time. */
+/** Sends load over raw sockets. To save CPU time, parses only enough HTTP to recognise a complete 200 response. */
 
 const HEAD_END = '\r\n\r\n';
 /** Connections idle for longer than this are replaced, because Node closes them after five seconds. */
@@ -17,7 +17,7 @@ const MAX_IDLE_MS = 4_200;
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
 
 /**
- * Creates clients with one connection each. A client sends its next request once it has the previous response.
+ * Creates clients with one connection each. A client sends its next request once it has received the previous response.
  * @param {Target} target
  * @param {number} [count]
  */
@@ -34,7 +34,7 @@ export function createClients(target, count = 32) {
   return {
     close,
     /**
-     * Sends requests for this long. Resolves to the number of requests. Rejects if a response is not a 200 or its length differs.
+     * Sends requests for `ms`. Resolves to the number of requests. Rejects if a response is not a 200 or has the wrong length.
      * @param {number} ms
      */
     async sendFor(ms) {
@@ -55,7 +55,7 @@ export function createClients(target, count = 32) {
 }
 
 /**
- * Sends one request at a time, with pauses. Resolves to the latency of each, in ms.
+ * Sends one request at a time, with pauses. Resolves to the latency of each request, in ms.
  * @param {Target} target
  * @param {number} requests
  * @param {number} pauseMs
@@ -81,7 +81,7 @@ export async function openClient({ port, requests, bodyBytes }) {
   let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
-  /** The remaining bytes of the body, or null until the head is complete. */
+  /** The number of body bytes still to come, or null until the head is complete. */
   let left = /** @type {number | null} */ (null);
   let buffered = Buffer.alloc(0);
 

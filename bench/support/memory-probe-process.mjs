@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** For each message, allocates and drops several megabytes, and replies with the time taken, in ms (memory-probe.mjs). */
+/** For each message, allocates and drops several megabytes and replies with the time taken in ms (memory-probe.mjs). */
 
 const TIMES = 150;
 const KEPT = 256;
@@ -13,7 +13,7 @@ const text = JSON.stringify(
     members: at * 7,
   })),
 );
-/** Objects that live for a while, like the requests in a server. @type {unknown[]} */
+/** The latest objects, kept reachable like the requests in flight in a server. @type {unknown[]} */
 const kept = Array.from({ length: KEPT });
 
 function allocate() {

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onMeasuredCore } from './cores.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 
-/** Number of initial measurements. They take 3 s, because disturbances on a shared machine last for seconds. */
+/** Number of initial measurements, which take 3 s, because disturbances on a shared machine last for seconds. */
 const FIRST_MEASUREMENTS = 60;
 const MEASURE_EVERY_MS = 50;
 
 /** @typedef {Awaited<ReturnType<typeof startMemoryProbe>>} MemoryProbe */
 
 /**
- * Starts a process that measures how fast the measured core can allocate memory. On shared hardware, other machines use caches and
- * memory bandwidth, which Linux does not count as steal time. A request and this allocation then take up to twice as long for a few
- * seconds. A loop that only computes does not slow down.
+ * Starts a process that measures how fast the measured core can allocate memory. On shared hardware, other virtual machines compete for
+ * caches and memory bandwidth, which Linux does not count as steal time. As a result, both requests and allocations sometimes take up to
+ * twice as long for a few seconds. A loop that only computes does not slow down.
  */
 export async function startMemoryProbe() {
   const probe = startProcess(onMeasuredCore(nodeCommand('bench/support/memory-probe-process.mjs')), {});
@@ -27,12 +27,12 @@ export async function startMemoryProbe() {
     await delay(MEASURE_EVERY_MS);
   }
   return {
-    /** Returns the shortest time so far, in ms. If it differs between two runs, their results are not comparable. */
+    /** Returns the shortest time so far, in ms. If this time differs between two runs, the results of the runs are not comparable. */
     bestMs: () => bestMs,
-    /** Allocates memory. Resolves to the time that it took, in ms. */
+    /** Allocates memory. Resolves to the time taken, in ms. */
     measure,
     /**
-     * Compares the slower of two measurements with the best. Returns 0 if it was as fast, and 1 if it took twice as long.
+     * Compares the slower of two measurements with the best. Returns 0 if both took the same time, and 1 if the slower took twice as long.
      * @param {number} before
      * @param {number} after
      */

@@ -1,16 +1,16 @@
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
 import { coreCpuMs, cpuMsOf } from './cpu-time.mjs';
 
-/** Systems take short turns, one after the other, so that a disturbance on the machine affects all of them. */
+/** The length of a turn. Systems take short turns, one after the other, so that a disturbance on the machine affects all of them. */
 const TURN_MS = 300;
 /**
- * Work before each turn, which is not measured. The turns of the other systems evict a system's memory from the CPU caches, so its
+ * The length of the unmeasured work before each turn. The turns of the other systems evict a system's memory from the CPU caches, so its
  * requests take more CPU time for about 150 ms.
  */
 const WARM_UP_MS = 200;
-/** The fraction of either core that other processes may use during a clean turn. The kernel counts in 10 ms steps. */
+/** The maximum fraction of either core that other processes may use during a clean turn. The kernel counts in 10 ms steps. */
 const MAX_OTHERS_FRACTION = 0.1;
-/** Maximum slowdown of the memory probe, compared with its best time, before and after a clean turn. */
+/** Maximum slowdown of the memory probe before and after a clean turn, compared with its best time. */
 const MAX_SLOWDOWN = 0.2;
 /** The maximum number of turns per system and round, as a multiple of the number of clean turns required. */
 const MAX_TURNS_FACTOR = 4;
@@ -34,8 +34,8 @@ const MIN_COUNTED = 3;
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality numbers of turns; `disturbed` turns were counted anyway */
 
 /**
- * Measures the systems for one round, in turns. The preceding system makes a turn slower or faster. Therefore, each cycle starts
- * with a different system, and every second cycle runs in reverse order. A system takes turns until enough are clean, up to a limit.
+ * Measures the systems for one round, in turns. The preceding system affects the speed of a turn, so each cycle starts with a different
+ * system, and every second cycle runs in reverse order. Each system runs turns until enough are clean, up to a limit.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ measured: (Measured & { cpuMsPerRequest: number })[], quality: Quality }>} `measured` is in the order of the systems
@@ -43,7 +43,7 @@ const MIN_COUNTED = 3;
 export async function measureRound(plan) {
   const { systems, firstTurn } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  // Each system was idle during the warm-up of the others, and its connections closed. The first turn is not counted.
+  // Take an uncounted turn first, because each system's connections closed while the other systems warmed up.
   for (const system of systems) await takeTurn(plan, system);
   const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
   for (let cycle = 0; cycle < wanted * MAX_TURNS_FACTOR; cycle++) {
@@ -66,7 +66,7 @@ export async function measureRound(plan) {
 }
 
 /**
- * Runs the rounds of a benchmark, and prints its report and the quality of the turns. Then stops the probe and the given processes.
+ * Runs the rounds of a benchmark, prints its report and the quality of the turns, and stops the probe and the given processes.
  * @param {object} benchmark
  * @param {number} benchmark.rounds
  * @param {(round: number) => Promise<readonly Quality[]>} benchmark.runRound

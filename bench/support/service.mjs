@@ -9,7 +9,7 @@ const BODY = JSON.stringify({
 });
 
 /**
- * Starts a service that uses little CPU time, so that the benchmark measures Cloakroom. It accepts only its own unexpired tokens.
+ * Starts a service that uses little CPU time, so that the benchmark measures Cloakroom. The service accepts only its own unexpired tokens.
  * The `X-Expires-At` header in each response contains the expiry time of the token in the request.
  * @param {{ tokenSeconds?: number, tokenLatencyMs?: number }} [options]
  */
@@ -32,7 +32,7 @@ export async function startService({ tokenSeconds = 900, tokenLatencyMs = 0 } = 
     if (req.url === TOKEN_PATH) {
       refreshes += 1;
       req.resume();
-      // The lifetime starts before the latency, because Cloakroom measures it from the time of its request.
+      // Issue the token before the simulated latency, because Cloakroom measures the token's lifetime from the time of its request.
       const { accessToken } = issue();
       await delay(tokenLatencyMs);
       res.end(JSON.stringify({ access_token: accessToken, expires_in: tokenSeconds }));

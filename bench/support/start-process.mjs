@@ -15,7 +15,7 @@ export function nodeCommand(file, nodeOptions = []) {
 }
 
 /**
- * Starts a program with an IPC channel. It inherits only PATH from the environment of this process.
+ * Starts a program with an IPC channel. The program inherits only PATH from the environment of this process.
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} env
  * @param {{ stdout?: 'ignore' | 'inherit' | number, stderr?: 'ignore' | 'inherit' }} [output]
@@ -48,7 +48,7 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
         controller.abort();
       }
     },
-    /** Sends a message. Resolves to the reply. */
+    /** Sends a message and resolves to the reply. */
     async ask() {
       const response = this.nextMessage();
       child.send('?', () => {}); // nextMessage rejects if the process has exited

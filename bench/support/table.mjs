@@ -1,5 +1,5 @@
 /**
- * Prints a table with a title. The first row is the header. The first column is left-aligned, the others right-aligned.
+ * Prints a table with a title. The first row is the header. The first column is left-aligned, and the others are right-aligned.
  * @param {string} title
  * @param {readonly (readonly string[])[]} rows
  */
@@ -15,7 +15,7 @@ export function printTable(title, rows) {
 }
 
 /**
- * Formats a number. Numbers below 10 have at most two decimals, larger numbers have none.
+ * Formats a number. Numbers below 10 get at most two decimal places, and larger numbers get none.
  * @param {number} value
  */
 export function formatNumber(value) {

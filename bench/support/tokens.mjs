@@ -15,7 +15,7 @@ export function newToken(length) {
 }
 
 /**
- * Creates the grant from a token response. If `leftSeconds` is less than `lifetimeSeconds`, the response came earlier.
+ * Creates a grant, backdated if `leftSeconds` is less than `lifetimeSeconds`.
  * @param {{ access: number, refresh: number }} lengths
  * @param {number} lifetimeSeconds
  * @param {number} [leftSeconds] until the access token expires

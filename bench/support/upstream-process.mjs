@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Runs the service behind every measured system. It responds with 8 KB to a request with a Bearer token, and with 401 to any other
- * request. `/seen` returns the request head. To save CPU time, it parses only as much HTTP as this needs.
+ * Runs the service behind every measured system. The service responds with 8 KB to a request with a Bearer token, and with 401 to any other
+ * request. `/seen` returns the request head. To save CPU time, the service parses no more HTTP than necessary.
  */
 
 const HEAD_END = '\r\n\r\n';

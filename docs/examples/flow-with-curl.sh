@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Runs the OAuth flow against the local service (docs/local-service.md) with curl alone. It signs in and allows access as
-# a browser does, exchanges the code, reads a list page by page, refreshes the token, and reads the list again.
+# Runs the OAuth flow against the local service (docs/local-service.md) with curl alone. The script signs in, allows access
+# and exchanges the code. It then lists the workspaces before and after a refresh.
 #
 #   npm run service                       # in one terminal
 #   docs/examples/flow-with-curl.sh       # in another
 #
-# The defaults fit `npm run service`. To change them, set SERVICE_URL, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPES,
+# The defaults match `npm run service`. To change them, set SERVICE_URL, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPES,
 # ACCOUNT, PASSWORD or LIMIT. For a demo on other ports, set SERVICE_URL and REDIRECT_URI. Requires bash, curl and
 # sha256sum (coreutils).
 #
-# Exits with 0. After a failure, exits with another code and prints the step that failed. Use it only with the demo
-# credentials on your own machine: other users can read the arguments of curl in the process list.
+# After a failure, the script exits with a code other than 0 and prints the failed step. Run this script only with the
+# demo credentials and on your own machine, because other users can read curl's arguments in the process list.
 set -euo pipefail
 
 service=${SERVICE_URL:-http://127.0.0.1:4000}
@@ -34,7 +34,7 @@ finish() {
 }
 trap finish EXIT
 
-step='make a folder for temporary files'
+step='create a folder for temporary files'
 work=$(mktemp -d)
 
 # Sends one request. Puts the response into $work/body, $status and $location, and the URL of the request into $url.
@@ -46,14 +46,14 @@ send_request() {
   read -r status url location <<<"$result"
 }
 
-# Sends a request as the browser, with cookies. The app has no cookies when it requests tokens and lists.
+# Sends a request as the browser, with cookies. Requests as the app have no cookies.
 browse() {
   send_request --cookie "$work/cookies" --cookie-jar "$work/cookies" "$@"
 }
 
 fail() { echo "$1" >&2; exit 1; }
 
-# Requires a status. Otherwise prints the JSON, or the heading and first paragraph of the page, and exits.
+# Unless the response has status $1, prints its JSON, or the heading and first paragraph of its page, and exits.
 require_status() {
   [ "$status" = "$1" ] && return
   sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' -e 's/.*<p class="lead">\(.*\)<\/p>.*/\1/p' "$work/body" >&2
@@ -66,7 +66,7 @@ form_token() {
   sed -n 's/.*name="form_token" value="\([^"]*\)".*/\1/p' "$work/body"
 }
 
-# Prints a string member of the JSON response. These strings contain no escapes.
+# Prints a string member of the JSON response. The string must not contain escapes.
 member() {
   sed -n 's/.*"'"$1"'":"\([^"]*\)".*/\1/p' "$work/body"
 }
@@ -97,7 +97,7 @@ base64url() {
   base64 | tr -d '\n=' | tr '+/' '-_'
 }
 
-step='make state, PKCE verifier and challenge (RFC 7636 §4)'
+step='create state, PKCE verifier and challenge (RFC 7636 §4)'
 state=$(head -c 16 /dev/urandom | base64url)
 verifier=$(head -c 32 /dev/urandom | base64url)
 digest=$(printf '%s' "$verifier" | sha256sum | sed 's/ .*//; s/../\\x&/g')
@@ -109,7 +109,7 @@ browse --get "$authorize" --data-urlencode 'response_type=code' \
   --data-urlencode "scope=$scopes" --data-urlencode "state=$state" \
   --data-urlencode "code_challenge=$challenge" --data-urlencode 'code_challenge_method=S256'
 require_status 200
-page=$url # both forms are posted to the URL that shows them
+page=$url # both forms are posted to their own URL
 
 step="sign in as $account"
 browse "$page" --data-urlencode "form_token=$(form_token)" --data-urlencode 'step=sign-in' \
@@ -121,9 +121,9 @@ require_status 200
 step='allow the app'
 browse "$page" --data-urlencode "form_token=$(form_token)" --data-urlencode 'step=allow'
 require_status 303
-[ "$(parameter state)" = "$state" ] || fail "This is not the state that was sent: $location"
+[ "$(parameter state)" = "$state" ] || fail "The response has another state: $location"
 code=$(parameter code)
-[ -n "$code" ] || fail "There is no code: $location"
+[ -n "$code" ] || fail "The response has no code: $location"
 echo "$account has signed in and allowed $client_id."
 
 step='exchange the code'
@@ -134,7 +134,7 @@ send_request "$token" "${credentials[@]}" --data-urlencode 'grant_type=authoriza
 require_status 200
 access_token=$(member access_token)
 refresh_token=$(member refresh_token)
-[ -n "$access_token" ] && [ -n "$refresh_token" ] || fail 'The response does not have both tokens.'
+[ -n "$access_token" ] && [ -n "$refresh_token" ] || fail 'The response lacks a token.'
 echo 'Exchanged the code for tokens.'
 
 step='list the workspaces'
@@ -146,7 +146,7 @@ send_request "$token" "${credentials[@]}" --data-urlencode 'grant_type=refresh_t
   --data-urlencode "refresh_token=$refresh_token"
 require_status 200
 new_access_token=$(member access_token)
-[ -n "$new_access_token" ] && [ "$new_access_token" != "$access_token" ] || fail 'There is no new access token.'
+[ -n "$new_access_token" ] && [ "$new_access_token" != "$access_token" ] || fail 'The response has no new access token.'
 echo 'Refreshed the access token.'
 
 step='list the workspaces with the new access token'

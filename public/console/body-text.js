@@ -46,7 +46,7 @@ export async function toShownBody(body, contentType) {
   const parsed = isJson ? await parseJson(body, decoder.encoding) : { isJson: false, json: undefined };
   if (!parsed.isJson) {
     if (isJson)
-      notes.push('The content type is JSON, but the body is not valid JSON. It is shown as received.');
+      notes.push('The content type is JSON, but the body is not valid JSON, so it is shown as received.');
     return {
       kind: 'text',
       text: shown,
@@ -100,7 +100,8 @@ function decoderFor(contentType) {
 }
 
 /**
- * Decodes bytes. Returns null if they are invalid in this encoding. If `isWhole` is false, the last character may be incomplete.
+ * Decodes bytes, or returns null if any byte is invalid in this encoding. If `isWhole` is false, the last character may be
+ * incomplete.
  * @param {Uint8Array} bytes
  * @param {string} encoding
  * @param {boolean} isWhole

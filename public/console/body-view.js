@@ -47,7 +47,7 @@ export function createBodyView(section) {
 }
 
 /**
- * Colours ranges of text with the Highlight API. Thousands of elements would slow the page down.
+ * Colours ranges of text with the Highlight API, because thousands of elements would slow the page down.
  * @param {HTMLElement} pre
  * @param {readonly Mark[]} marks
  */

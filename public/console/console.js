@@ -103,7 +103,7 @@ function startConsole(root) {
 }
 
 /**
- * The *Send* and *Cancel* buttons. Only one request is in flight at a time.
+ * Controls the *Send* and *Cancel* buttons. Only one request is in flight at a time.
  * @param {ParentNode} root
  */
 function createSendButtons(root) {

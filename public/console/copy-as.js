@@ -8,7 +8,7 @@ import { isStorableHeader, toUrl } from './request-rules.js';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns the headers of a request: the header rows, plus the form’s content type unless a row sets it.
+ * Returns the headers of a request: the header rows, plus the content type from the form unless a row sets it.
  * @param {ComposedRequest} request
  * @returns {Pair[]}
  */
@@ -37,7 +37,7 @@ export function toFetchCode(request, origin) {
 }
 
 /**
- * Writes a command for a POSIX shell. It reads the value of the session cookie from the shell variable COOKIE.
+ * Writes a command for a POSIX shell. The command reads the value of the session cookie from the shell variable COOKIE.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @param {string} cookieName
@@ -86,7 +86,7 @@ function quoted(text) {
 }
 
 /**
- * Quotes text for a POSIX shell. Within single quotes, only the quote itself is special.
+ * Quotes text for a POSIX shell. Within single quotes, only a single quote is special.
  * @param {string} text
  */
 function shellQuoted(text) {

@@ -6,7 +6,7 @@ import { find } from '../elements.js';
  * @param {{ name: string, text: string }} copied
  * @param {HTMLElement} status A live region.
  * @param {() => void} select Selects the text in the page.
- * @returns {Promise<boolean>} Whether it was copied.
+ * @returns {Promise<boolean>} Whether the text was copied.
  */
 export async function copyOrSelect({ name, text }, status, select) {
   status.textContent = ''; // so that screen readers announce the same words again
@@ -14,12 +14,12 @@ export async function copyOrSelect({ name, text }, status, select) {
   if (!isCopied) select();
   status.textContent = isCopied
     ? `${name} was copied.`
-    : `Your browser doesn’t allow pages to copy. ${name} is selected, so that you can copy it.`;
+    : `Your browser doesn’t let pages copy text. ${name} is selected, so you can copy it yourself.`;
   return isCopied;
 }
 
 /**
- * Copies text that is not in the page. If the browser refuses, a field shows the text.
+ * Copies text that is not on the page. If the browser refuses, shows the text in a field.
  * @param {ParentNode} place Holds the status and the field.
  */
 export function createCopying(place) {

@@ -12,7 +12,7 @@ import { toRequestTiming } from './server-timing.js';
  * @property {string} title
  * @property {string} detail
  * @property {string} requestId
- * @property {string} advice What to do; empty for an unknown code.
+ * @property {string} advice Advice for the developer; empty for an unknown code.
  * @property {boolean} needsSignIn
  */
 
@@ -44,7 +44,7 @@ export function explain({ status, headers }, json) {
 }
 
 /**
- * Whether the service sent the response. Only then does the gateway add itself to `Via`. Other proxies may add themselves too.
+ * Returns whether the service sent the response. The gateway adds itself to `Via` only in responses from the service.
  * @param {Headers} headers
  */
 function isFromService(headers) {
@@ -80,7 +80,7 @@ function senderSentences(by) {
   if (by === 'service') return ['The service sent this response (Via: 1.1 cloakroom).'];
   if (by === 'gateway') return ['The gateway sent this response (no Via header).'];
   return [
-    'A server between the browser and the gateway sent this response. It has no Via header from the gateway, and its body is not a gateway error.',
+    'A server between the browser and the gateway sent this response. The response has no Via header from the gateway, and its body is not a gateway error.',
   ];
 }
 
@@ -103,7 +103,7 @@ function tokenSentences(timing, by, status) {
     ];
   if (refreshed && by === 'service' && status === 401)
     return [
-      'The gateway refreshed the access token, but did not repeat the request, and the service responded 401. The gateway does not repeat a request with a body over 64 KiB, or with a token younger than 30 seconds. Send the request again.',
+      'The gateway refreshed the access token but did not repeat the request, and the service responded with 401. If the request body is over 64 KiB, send the request again. Otherwise, the service refused the new token.',
     ];
   if (refreshed)
     return ['The access token had expired, so the gateway refreshed it before it sent the request.'];

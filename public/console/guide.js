@@ -1,4 +1,4 @@
-/** The guide: adds a copy button to each listing. */
+/** Adds a copy button to each listing in the guide. */
 import { find, make, makeButton } from '../elements.js';
 import { copyOrSelect } from './copying.js';
 

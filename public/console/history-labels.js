@@ -3,9 +3,9 @@ import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-/** Longer names and values are shortened. Cursors are longer and look alike. */
+/** Maximum length of a name or value that is shown in full. Cursors are longer, and users can't tell them apart anyway. */
 const MAX_CHARACTERS = 24;
-/** Number of characters kept at each end of a shortened text. */
+/** Number of characters kept at each end of a shortened name or value. */
 const KEPT_CHARACTERS = 8;
 /** A percent-encoded byte is treated as one character, so that it is never split. */
 const CHARACTER = /%[\dA-F]{2}|[^%]/gi;

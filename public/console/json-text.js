@@ -1,11 +1,9 @@
-/**
- * Indents JSON token by token, without parsing it. This preserves long numbers, repeated names, and the order of names.
- */
+/** Indents JSON token by token. Parsing would not preserve long numbers, repeated names or the order of names. */
 
 /** @typedef {'name' | 'text' | 'value'} MarkKind */
 /** @typedef {{ kind: MarkKind, start: number, end: number }} Mark A range in the formatted text, and its kind. */
 
-/** Deeper indentation would be longer than the text. */
+/** Maximum indentation, in levels. Deeper indentation could take more space than the text. */
 const MAX_INDENT = 24;
 const MAX_MARKS = 4_000;
 const WHITESPACE = /[\t\n\r ]/;
@@ -82,7 +80,7 @@ function skipWhitespace(text, at) {
 }
 
 /**
- * Returns the end of the string, number or word at `at`, at most `maxLength` characters later.
+ * Returns the end of the string, number or word that starts at `at`, looking no further than `maxLength` characters.
  * @param {string} text
  * @param {number} at
  * @param {number} maxLength

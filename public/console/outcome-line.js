@@ -1,4 +1,4 @@
-/** The line that shows the outcome of a request. Screen readers announce it. */
+/** The line that shows the outcome of a request, which screen readers announce. */
 import { formatCount } from '../counts.js';
 import { find } from '../elements.js';
 
@@ -32,11 +32,11 @@ export function createOutcomeLine(root) {
     /** @param {number} bytes Bytes received so far. Screen readers do not announce them. */
     showProgress: (bytes) => (progress.textContent = `${formatCount(bytes, 'byte')} so far`),
     savePosition: () => (position = scrollY),
-    /** Whether the user has scrolled since `savePosition`. The page itself moves by a line or two when text appears. */
+    /** Returns whether the user has scrolled far since `savePosition`. The page itself may scroll a little when text appears. */
     hasScrolledAway: () => Math.abs(scrollY - position) > innerHeight / 4,
     /**
-     * Scrolls this line to the top, unless it and enough of the outcome are visible. The focus stays, so that the user can
-     * correct the request and send it again.
+     * Scrolls this line to the top, unless it and enough of the outcome are visible. The focus does not move, so that the user
+     * can correct the request and send it again.
      * @param {HTMLElement} [last] The last element of the outcome.
      */
     bringIntoView(last = words) {
@@ -49,7 +49,7 @@ export function createOutcomeLine(root) {
   };
 }
 
-/** The height of the covered area at the top of the window, in px. */
+/** Returns the height of the covered area at the top of the window, in px. */
 function scrollPadding() {
   return Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 }

@@ -20,10 +20,10 @@ export function readDraft(storage) {
 }
 
 /**
- * Replaces the draft, without credentials.
+ * Replaces the stored draft. Omits credentials.
  * @param {Store} storage
  * @param {import('./request-rules.js').ComposedRequest} request
- * @returns {boolean} Whether it was stored.
+ * @returns {boolean} Whether the storage accepted the value.
  */
 export function saveDraft(storage, request) {
   try {

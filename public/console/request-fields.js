@@ -72,7 +72,7 @@ export function splitPath({ path, query }, origin) {
 }
 
 /**
- * Splits the query off a typed path. It replaces all rows.
+ * Splits the query off a typed path. The query then replaces all rows.
  * @param {string} typed A path, or a URL on this origin. The first slash may be missing.
  * @param {string} origin
  * @returns {{ path: string, query: Pair[] | null }} `query` is null if the text contains no `?`.

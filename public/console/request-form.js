@@ -9,7 +9,7 @@ import { validatePath, toUrl } from './request-rules.js';
 /** @typedef {import('./request-rules.js').Issue} Issue */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
-/** Requests a short page, so that the response has a `next`. */
+/** Requests a short page, so that the response is likely to have a `next`. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 
 /**

@@ -1,4 +1,4 @@
-/** The requests sent from this tab, without responses. The page scripts and `Clear-Site-Data` delete them when the session ends. */
+/** The history of requests sent from this tab, without responses. When the session ends, this history is deleted. */
 import { isStorableHeader } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -21,7 +21,7 @@ import { isStorableHeader } from './request-rules.js';
 
 const KEY = 'console-history';
 const MAX_REQUESTS = 50;
-/** Maximum length of a body in the history. A tab's storage is small. */
+/** Maximum length of a body in the history, because the storage of a tab is small. */
 const MAX_BODY_LENGTH = 20_000;
 
 /**
@@ -43,7 +43,7 @@ export function readHistory(storage) {
  * @param {Store} storage
  * @param {ComposedRequest} request
  * @param {number} sentAt In ms since the epoch.
- * @returns {boolean} Whether it was stored.
+ * @returns {boolean} Whether the storage accepted the value.
  */
 export function addToHistory(storage, request, sentAt) {
   const stored = toStoredRequest(request);
@@ -54,7 +54,7 @@ export function addToHistory(storage, request, sentAt) {
 }
 
 /**
- * Removes credentials and a long body.
+ * Removes the credentials, and the body if it is too long.
  * @param {ComposedRequest} request
  * @returns {StoredRequest}
  */
@@ -65,11 +65,11 @@ export function toStoredRequest(request) {
 }
 
 /**
- * Adds the outcome to the newest request, unless that is a different request or the history was cleared.
+ * Records the outcome of a request if that request is still the newest in the history.
  * @param {Store} storage
  * @param {number} sentAt When the request was sent, in ms since the epoch.
  * @param {string} outcome
- * @returns {boolean} Whether it was stored.
+ * @returns {boolean} Whether the storage accepted the value.
  */
 export function recordOutcome(storage, sentAt, outcome) {
   const [latest, ...others] = readHistory(storage);
@@ -84,7 +84,7 @@ export function clearHistory(storage) {
 /**
  * @param {Store} storage
  * @param {readonly SentRequest[]} history
- * @returns {boolean} Whether it was stored.
+ * @returns {boolean} Whether the storage accepted the value.
  */
 function write(storage, history) {
   try {

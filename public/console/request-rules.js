@@ -1,4 +1,4 @@
-/** Checks, before a request is sent, whether a page may send it through the gateway. */
+/** Checks whether a page may send a request through the gateway. */
 
 /** @typedef {[name: string, value: string]} Pair */
 
@@ -25,14 +25,14 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Methods that `fetch` refuses. */
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** Headers that only the browser sets. It drops them from page requests (Fetch, “forbidden request-header”). */
+/** Headers that only the browser sets, and that it drops from page requests (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer
   set-cookie te trailer transfer-encoding upgrade via`.split(/\s+/),
 );
 const SET_BY_BROWSER_KIND = /^(?:proxy|sec)-/;
-/** Never stored or sent. A page never handles the session cookie or the token. */
+/** Headers that are never stored or sent, because a page never handles the session cookie or the token. */
 const CREDENTIALS = new Set(['authorization', 'cookie', 'cookie2']);
 const NOT_FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-ip|true-client-ip)$/;
 const MAX_CHECKED_JSON = 1_000_000;
@@ -46,7 +46,7 @@ const MAX_CHECKED_JSON = 1_000_000;
 export function toUrl({ path, query }, origin) {
   const parameters = new URLSearchParams();
   for (const [name, value] of query) if (name !== '') parameters.append(name, value);
-  // Only some servers decode + as a space. All decode %20.
+  // All servers decode %20 as a space, but only some decode +.
   const encoded = parameters.toString().replaceAll('+', '%20');
   const separator = encoded === '' ? '' : path.includes('?') ? '&' : '?';
   const target = path + separator + encoded;
@@ -54,7 +54,7 @@ export function toUrl({ path, query }, origin) {
 }
 
 /**
- * Whether a header may be stored or copied. Credentials may not.
+ * Returns whether a header contains no credentials, and may therefore be stored or copied.
  * @param {Pair} header
  */
 export function isStorableHeader([name]) {
@@ -62,7 +62,7 @@ export function isStorableHeader([name]) {
 }
 
 /**
- * Returns all issues of a request, in the order of the form.
+ * Returns all issues with a request, in the order of the form fields.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @returns {Issue[]}
@@ -114,12 +114,12 @@ export function validatePath(request, origin) {
     return [
       blockingIssue(
         'path',
-        `Browsers resolve the dots in a path. This request would go to ${url.pathname}, which is not under /api/.`,
+        `Browsers resolve dot segments in a path. This request would go to ${url.pathname}, which is not under /api/.`,
       ),
     ];
   const typed = path.split('?', 1)[0] ?? '';
   if (url.pathname.split('/').length !== typed.split('/').length)
-    return [hint('path', `Browsers resolve the dots in a path. This request goes to ${url.pathname}.`)];
+    return [hint('path', `Browsers resolve dot segments in a path. This request goes to ${url.pathname}.`)];
   return [];
 }
 
@@ -190,7 +190,7 @@ function validateBody({ method, body, contentType, headers }) {
     return [
       hint(
         'body',
-        `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). You can send it as it is.`,
+        `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). You can still send it.`,
       ),
     ];
   }

@@ -38,7 +38,7 @@ export function toActions({ body, contentType, json, request, needsSignIn }, { o
 }
 
 /**
- * Replaces the actions of the previous response. The focus stays on *Next page*, for users who page by keyboard.
+ * Replaces the actions of the previous response. Keeps the focus on *Next page* for users who navigate by keyboard.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} actions
  * @param {HTMLElement} heading Takes the focus at the end of the list.
@@ -80,7 +80,7 @@ function withCursor(request, cursor) {
  */
 function toSaveLink(body, path, contentType) {
   const last = /([^/?]+)\/*(?:\?.*)?$/.exec(path)?.[1]?.replaceAll(/[^\w.-]/g, '_') ?? 'response';
-  // Without an extension, browsers choose one, and save JSON as .txt.
+  // If the name has no extension, browsers choose one and save JSON as .txt.
   const name = isJsonType(contentType) && !/\.\w+$/.test(last) ? `${last}.json` : last;
   const link = make(
     'a',

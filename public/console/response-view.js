@@ -65,9 +65,9 @@ export function createResponseView(root, listeners) {
   };
 
   return {
-    /** Shows that the form has issues and nothing was sent. */
+    /** Shows that the form has issues and that nothing was sent. */
     refused() {
-      section.hidden = true; // it belongs to an earlier request
+      section.hidden = true; // the section belongs to an earlier request
       section.removeAttribute('aria-busy');
       outcomeLine.showNoResponse('refused');
     },
@@ -93,7 +93,7 @@ export function createResponseView(root, listeners) {
       section.removeAttribute('aria-busy');
       if (!hasScrolledAway) outcomeLine.bringIntoView(section);
     },
-    /** Hides a response that could be shown only in part. */
+    /** Replaces a response that can’t be shown completely with a message. */
     failed: () => showNone('failed'),
     /** @param {number} bytes The length of the encoded body. */
     wireSize: (bytes) => body.wireSize(bytes),
@@ -105,7 +105,7 @@ export function createResponseView(root, listeners) {
  * @returns {string[]}
  */
 function endSentences({ end, body }) {
-  // When a connection fails, browsers discard unread bytes, so the size may be 0. Leave it out then.
+  // When a connection fails, browsers discard unread bytes, so the size may be 0. Omit a size of 0.
   const after = body.size === 0 ? '' : ` after ${formatCount(body.size, 'byte')}`;
   if (end === 'interrupted') return [`The connection failed${after}. The response is incomplete.`];
   if (end === 'cancelled') return [`Cancelled${after}. The response is incomplete.`];

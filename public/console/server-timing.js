@@ -1,4 +1,4 @@
-/** Reads how long the parts of a request took, and what the gateway did, from `Server-Timing` (W3C; docs/api.md). */
+/** Reads from `Server-Timing` (W3C; docs/api.md) how long the parts of a request took and what the gateway did. */
 
 /**
  * @typedef {object} TimedPart
@@ -6,13 +6,13 @@
  * @property {string} desc Empty for an ordinary request.
  */
 
-/** The gateway's entries, in the order in which it writes them. */
+/** The entries from the gateway, in order. */
 const PARTS = ['session', 'token', 'service'];
 
 /** @typedef {{ session: TimedPart, token: TimedPart, service: TimedPart }} RequestTiming */
 
 /**
- * Reads the gateway's entries. Returns null if they are missing. The service may send entries with the same names before them.
+ * Reads the entries from the gateway; returns null if any is missing. Entries from the service may come first.
  * @param {string | null} header
  * @returns {RequestTiming | null}
  */

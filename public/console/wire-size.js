@@ -1,6 +1,6 @@
 /** Measures the encoded length of a response body, which scripts can read only from the browser's resource timing. */
 
-/** Maximum wait for the size. The browser reports a resource after its body has ended. It never reports some resources. */
+/** Maximum wait for the size, in ms. The browser reports a resource only after its body has ended, and never reports some resources. */
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -29,7 +29,7 @@ export function watchWireSize(url) {
   return {
     stop,
     /**
-     * Calls the listener once the size is known, within the timeout. Call this after the response.
+     * Calls the listener once the size is known, but not after the timeout. Call this after the response has arrived.
      * @param {(bytes: number) => void} listener
      */
     whenKnown(listener) {

@@ -15,13 +15,13 @@ export class ApiError extends Error {
     /** Only responses from the service have `Via: 1.1 cloakroom`. */
     this.isFromService = /\bcloakroom\b/.test(response.headers.get('via') ?? '');
     this.retryAfter = response.headers.get('retry-after');
-    /** Quote this to your operator. */
+    /** Quote this id to your operator. */
     this.requestId = response.headers.get('x-request-id');
   }
 }
 
 /**
- * Like `fetch`, but rejects with an ApiError unless the status is 2xx.
+ * Works like `fetch`, but rejects with an ApiError unless the status is 2xx.
  * Sends the user to sign-in and back if the session has ended.
  * @param {string} path
  * @param {RequestInit} [init] Its `signal` aborts the request.

@@ -7,7 +7,7 @@ import { ApiError, fetchApi } from './fetch-api.js';
 const MAX_TRIES = 5;
 
 /**
- * Yields every item of a list. Requests each page when you reach it.
+ * Yields every item of a list. Requests each page only when needed.
  * @param {string} path
  * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` aborts requests and pauses.
  */
@@ -46,7 +46,7 @@ async function fetchWithRetries(url, signal) {
 }
 
 /**
- * `Retry-After` is a number of seconds or a date.
+ * Converts seconds or a date to ms.
  * @param {string} retryAfter
  */
 function toMs(retryAfter) {

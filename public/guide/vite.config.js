@@ -1,4 +1,4 @@
-/** Where Cloakroom listens. Its PUBLIC_URL must be http://localhost:5173. */
+/** The URL at which Cloakroom listens, with PUBLIC_URL=http://localhost:5173. */
 const CLOAKROOM = 'http://127.0.0.1:3000';
 const PATHS = ['/api', '/auth', '/assets', '/workspaces', '/console', '/openapi.json'];
 

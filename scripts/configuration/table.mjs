@@ -13,10 +13,10 @@ import { toTable } from '../markdown-table.mjs';
 
 const TABLE = /(?<=<!-- variables -->\n).*(?=<!-- \/variables -->)/s;
 
-/** Text that no variable accepts. */
+/** A value that no variable accepts. */
 const INVALID = '\u0000,';
 
-/** Shorter descriptions than the messages for invalid values. */
+/** Descriptions of valid values that are shorter than the messages for invalid values. */
 const VALUES = new Map([
   ['PUBLIC_URL', 'an `http` or `https` origin'],
   ['SERVICE_URL', 'an `http` or `https` origin'],
@@ -26,7 +26,7 @@ const VALUES = new Map([
   ['REDIS_URL', '[a Redis URL](#redis-urls)'],
   ['SESSION_KEYS', '1 to 8 keys, separated by commas'],
   ['API_PATHS', 'paths under `/api/`, separated by commas'],
-  ['WORKSPACE_ITEMS', 'kinds, separated by commas'],
+  ['WORKSPACE_ITEMS', 'kinds of item, separated by commas'],
 ]);
 
 /**
@@ -62,7 +62,7 @@ function defaultOf(parser) {
 }
 
 /**
- * Returns the valid values, from the message for an invalid value.
+ * Returns a description of the valid values, taken from the message for an invalid value.
  * @param {Parser} parser
  */
 function valuesOf(parser) {

@@ -7,13 +7,13 @@ export const MEMBERS = new Set(
     .trim()
     .split(/\s+/),
 );
-/** The local service logs the fault that a developer has set. */
+/** The field in which the local service logs the fault that a developer has set. */
 const OF_SERVICE = 'fault';
 const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
- * Returns the fields in a log line that are unknown or contain a query. A line that is not JSON has none.
+ * Returns the fields in a log line that are unknown or contain a query. Returns nothing for a line that is not JSON.
  * @param {string} line
  */
 export function unknownMembers(line) {
@@ -23,10 +23,10 @@ export function unknownMembers(line) {
   try {
     members = /** @type {Record<string, unknown>} */ (JSON.parse(line));
   } catch {
-    return ['(it is cut off)'];
+    return ['(the line is cut off)'];
   }
   const unknown = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
-  // A short secret in a query looks like an ordinary word, so fields must not contain queries at all.
+  // A short secret in a query looks like an ordinary word. Fields must therefore not contain queries at all.
   for (const [name, value] of Object.entries(members))
     if (typeof value === 'string' && QUERY.test(value)) unknown.push(`${name} with a query`);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err)) {

@@ -1,4 +1,4 @@
-/** Length of the pieces of long secrets that the finder looks for. It finds any part of at least twice this length. */
+/** Length of the pieces of long secrets that the finder looks up. The finder detects any part of at least twice this length. */
 const PIECE = 12;
 const LONG = 2 * PIECE;
 /** A value with fewer distinct characters may be an ordinary word. */
@@ -8,8 +8,8 @@ const WORDS = /[\w-]{8,}/g;
 const BASE64 = /[\w+/-]{12,}={0,2}/g;
 
 /**
- * Finds secrets in text: plain, percent-encoded or in base64, complete or in part. It looks up each word in the text, so the
- * search time does not grow with the number of secrets.
+ * Finds secrets in text: plain, percent-encoded or in base64, complete or in part. The finder looks up each word in the text,
+ * so the search time does not grow with the number of secrets.
  * @param {readonly { kind: string, value: string }[]} secrets
  */
 export function createSecretFinder(secrets) {
@@ -45,7 +45,7 @@ export function createSecretFinder(secrets) {
   return {
     size: words.size,
     /**
-     * Returns the kinds of secrets in text.
+     * Returns the kinds of secrets found in a text.
      * @param {string} text
      */
     find(text) {

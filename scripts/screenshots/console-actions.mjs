@@ -1,4 +1,4 @@
-/** User actions that lead to the states of the console. */
+/** User actions that produce the states of the console. */
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -41,7 +41,7 @@ export async function composeInvalidRequest(page) {
 }
 
 /**
- * Changes the response as if the gateway had refreshed the token.
+ * Sends a request and changes its response as if the gateway had refreshed the token.
  * @param {Page} page
  */
 export async function sendRefreshed(page) {

@@ -1,7 +1,7 @@
 import { LaunchError } from '../launch.mjs';
 
 /**
- * Sets a fault in the local service until it is cleared (docs/local-service.md, Faults).
+ * Sets a fault in the local service. The fault lasts until it is cleared (docs/local-service.md, Faults).
  * @param {string} service the local service's origin
  * @param {Readonly<Record<string, unknown>>} fault
  */

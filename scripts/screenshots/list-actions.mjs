@@ -1,4 +1,4 @@
-/** User actions and service faults that lead to the states of lists. */
+/** User actions and service faults that produce the states of list pages. */
 import { setFault } from './faults.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -6,7 +6,7 @@ import { setFault } from './faults.mjs';
 
 const LISTS = { route: 'workspaces' };
 
-/** Hostile or malformed items that a service could send. */
+/** A list of hostile and malformed items, such as a service could send. */
 export const HOSTILE = {
   value: [
     { id: 'w1', name: '<script>alert(1)</script>', description: '"><img src=x onerror=alert(1)>', locked: 1 },
@@ -38,7 +38,7 @@ export async function loadAll(page) {
 }
 
 /**
- * Loads two pages. The third never arrives.
+ * Loads two pages. The third page never arrives.
  * @param {Page} page
  */
 export async function loadSome(page) {
@@ -83,8 +83,8 @@ export async function waitToTryAgain(page, { service }) {
 }
 
 /**
- * Starts a slow navigation and stops it, because Playwright can't control a page during navigation. The progress bar stays
- * visible for a while.
+ * Starts a slow navigation and stops it, because Playwright can't control a page during navigation. The progress bar stays visible until
+ * its animation ends.
  * @param {Page} page
  * @param {RunningDemo} demo
  */

@@ -62,7 +62,7 @@ export async function openPhotographer(folder) {
         }
         return files;
       } catch (cause) {
-        throw new Error(`${name} could not be reached`, { cause });
+        throw new Error(`The state ${name} could not be reached`, { cause });
       } finally {
         await context.close();
       }
@@ -75,7 +75,7 @@ export async function openPhotographer(folder) {
 }
 
 /**
- * Makes the viewport as tall as the page. Otherwise, elements at its edge would appear in the middle of the screenshot.
+ * Makes the viewport as tall as the page. Otherwise, elements at the edge of the viewport would appear in the middle of the screenshot.
  * @param {import('playwright-core').Page} page
  * @param {{ width: number, height: number }} viewport
  */

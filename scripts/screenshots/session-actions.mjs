@@ -1,4 +1,4 @@
-/** Actions that lead to the states of a session on a page. */
+/** User actions that produce the session states of a page. */
 import { signIn } from '../running-demo.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -22,7 +22,7 @@ export async function approachIdleEnd(page) {
 }
 
 /**
- * Starts sign-ins until the client address reaches its limit. After that, no other state can sign in.
+ * Starts sign-ins until the client address reaches its limit. Afterwards, no user can sign in.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -65,7 +65,7 @@ export async function endSession(page) {
 }
 
 /**
- * Uses a separate session, because the other screenshots still need theirs.
+ * Signs out in another tab, with a separate session, because the other screenshots still need the shared session.
  * @param {Page} page
  * @param {RunningDemo} demo
  */
@@ -108,7 +108,7 @@ export async function goOffline(page) {
 }
 
 /**
- * Sets the response to GET /auth/session from now on.
+ * Sets the response to all later requests for /auth/session.
  * @param {Page} page
  * @param {string} expiresAt ISO 8601; the page identifies its session by this value.
  * @param {number} idleMs The time until an unused session expires.
@@ -125,7 +125,7 @@ async function setStatus(page, expiresAt, idleMs) {
 const inMs = (ms) => new Date(Date.now() + ms).toISOString();
 
 /**
- * Returns to the tab, which then checks its session.
+ * Simulates a return to the tab, which then checks the session.
  * @param {Page} page
  */
 async function returnToTab(page) {

@@ -12,7 +12,7 @@ import * as sessions from './session-actions.mjs';
  * @property {boolean} [javaScript] By default true.
  * @property {Readonly<Record<string, unknown>>} [fault] The local service fault to set before the page is opened.
  * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
- *   User actions that lead to the state.
+ *   User actions that produce the state.
  * @property {readonly import('./looks.mjs').LookName[]} [looks] All by default. Short-lived states have fewer.
  * @property {string} [about] The selector of an element to scroll to.
  * @property {boolean} [whole] Whether the screenshots show the full page instead of one screen.
@@ -128,6 +128,6 @@ export const STATES = [
 
   { name: 'faults-of-the-local-service', signedOut: true, act: lists.setFaultByHand, docs: 'faults' },
 
-  // Must be last, because no later state could sign in.
+  // This state must be last, because no user can sign in afterwards.
   { name: 'too-many-sign-ins', signedOut: true, act: sessions.signInTooOften },
 ];

@@ -3,10 +3,10 @@ import { exitCodeOf } from '../process.ts';
 import { hasProblem, toJson, toText } from './doctor/report.ts';
 import { runChecks } from './doctor/run-checks.ts';
 
-const USAGE = `Usage: npm run doctor              checks the configuration, its Redis and its service
-       npm run -s doctor -- --json the same as one JSON object (without "--", npm takes --json for itself)
+const USAGE = `Usage: npm run doctor                checks the configuration, Redis and the service
+       npm run -s doctor -- --json   prints the results as JSON (without "--", npm itself consumes --json)
 
-Reads the environment as npm start does. Exits with 1 if there is a problem, and otherwise with 0.
+Reads the same environment as npm start. Exits with 1 if there is a problem, otherwise with 0.
 `;
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 
 // For the container's HEALTHCHECK: exits with 0 if `GET /healthz` returns 200, at the origin given as an argument or at
-// Cloakroom's own address. It doesn't import other Cloakroom modules, because it starts every few seconds.
+// Cloakroom's own address. The program imports no other Cloakroom modules, because it starts every few seconds.
 
 /** Shorter than the HEALTHCHECK timeout, after which Docker kills this process without a message. */
 const TIMEOUT_MS = 4_000;
@@ -19,7 +19,7 @@ get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) =
   process.exitCode = 1;
 });
 
-/** Returns the server's origin, according to HOST and PORT. If it listens on all addresses, this uses the loopback address. */
+/** Returns the server's origin from HOST and PORT, with the loopback address if the server listens on all addresses. */
 function ownOrigin(): string {
   const host = process.env['HOST'] || '127.0.0.1';
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;

@@ -8,8 +8,8 @@ export interface Build {
 }
 
 /**
- * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Outside the image, the version comes from package.json. The
- * revision is then `unknown`, because a working copy may have uncommitted changes.
+ * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Outside the image, the version comes from package.json, and the revision is
+ * `unknown`, because a working copy may have uncommitted changes.
  */
 export function readBuild(env: Env): Build {
   return {
@@ -18,7 +18,7 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/** Reads the version from package.json. Never throws: reloading secrets must work even while that file is being replaced. */
+/** Reads the version from package.json. Never throws, because secrets must be reloadable even while package.json is being replaced. */
 function packageVersion(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist

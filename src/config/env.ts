@@ -4,10 +4,10 @@ import { StartupError } from '../errors.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The configuration is invalid. Problems never contain a value: it may be a secret, set in the wrong variable. */
+/** The configuration is invalid. Problems never contain values, because a secret may have been set in the wrong variable. */
 export class ConfigError extends StartupError {
   override readonly name = 'ConfigError';
-  /** Each starts with the name of a variable. */
+  /** Each problem starts with the name of a variable. */
   readonly problems: readonly string[];
 
   /** `hint` is the last line of the message. */
@@ -18,8 +18,8 @@ export class ConfigError extends StartupError {
 }
 
 /**
- * Loads `.env` from the current folder into the environment, except in production. Returns whether such a file was ignored.
- * Throws a StartupError if it can't be read.
+ * Loads `.env` from the current folder into the environment, except in production. Returns whether a `.env` was ignored. Throws a
+ * StartupError if the file can't be read.
  */
 export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
   readonly isIgnored: boolean;
@@ -36,18 +36,18 @@ export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
 
 type Schemas = Readonly<Record<string, z.ZodType<unknown, string | undefined>>>;
 
-/** The valid values, keyed by variable name. */
+/** Valid values, keyed by variable name, and problems with the other variables. */
 export interface EnvReading<S extends Schemas> {
   readonly values: { readonly [Name in keyof S]?: z.output<S[Name]> };
-  /** Each starts with the name of a variable. */
+  /** Each problem starts with the name of a variable. */
   readonly problems: readonly string[];
-  /** The required variables that are not set. `problems` has an entry for each. */
+  /** The required variables that are not set. `problems` has an entry for each of these variables. */
   readonly missing: ReadonlySet<string>;
 }
 
 /**
- * Parses each variable with its own schema, so that all problems are reported together. An empty variable is treated as unset.
- * A variable in `files` may be given as `NAME_FILE` instead: the path of a regular file of at most 64 KiB.
+ * Parses each variable with its own schema, so that all problems are reported together. An empty variable is treated as unset. A variable
+ * in `files` may instead be set as `NAME_FILE`, the path of a regular file of at most 64 KiB.
  */
 export function readVariables<S extends Schemas>(
   schemas: S,
@@ -75,7 +75,7 @@ export function readVariables<S extends Schemas>(
 
 interface Source {
   readonly text: string | undefined;
-  /** Names the variable in problems. */
+  /** The name by which problems refer to the variable. */
   readonly label: string;
   readonly problem?: string;
 }
@@ -108,8 +108,8 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would block, and a device
- * may never end; O_NONBLOCK opens either immediately. The checks use the open file, so replacing the path can't bypass them.
+ * Reads a regular file without blocking, because the process may be serving requests. Opening a pipe would block without O_NONBLOCK, and
+ * reading a device might never end. The checks use the open file, so replacing the file can't bypass them.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

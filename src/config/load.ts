@@ -21,28 +21,26 @@ type FieldOf<Name extends Variable> = Name extends keyof typeof FIELDS
   : CamelCase<Name>;
 type Fields = { readonly [Name in Variable as FieldOf<Name>]: Values[Name] };
 
-/**
- * The configuration, checked and frozen. It has a field for each variable in schema.ts: `maxBodyBytes` for `MAX_BODY_BYTES`.
- */
+/** The checked and frozen configuration, with a field for each variable in schema.ts, such as `maxBodyBytes` for `MAX_BODY_BYTES`. */
 export interface Config extends Fields {
   readonly build: Build;
   /** The origin that browsers see; by default `localhost` with `port`. */
   readonly publicOrigin: string;
-  /** Whether that origin is https. If so, cookies are `Secure` and responses carry HSTS. */
+  /** Whether `publicOrigin` is https. With https, cookies are `Secure` and responses include an HSTS header. */
   readonly isHttps: boolean;
   readonly publicUrlIsDefault: boolean;
 }
 
-/** The fields that SIGHUP replaces while the process runs. */
+/** The fields that SIGHUP replaces while the process is running. */
 export type Secrets = Pick<Config, FieldOf<(typeof fileVariables)[number]>>;
 
 /** Names of all variables, without their `_FILE` variants. */
 export const variableNames: readonly string[] = Object.keys(variables);
 
 /**
- * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError that lists every problem.
- * Problems never contain values. The result is frozen, except for the key bytes. If a variable is missing and `ignoresDotEnv`
- * is set, the error adds that a `.env` was not read.
+ * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError that lists every problem. Problems never
+ * contain values. The result is frozen, except for the key bytes. If a required variable is missing and `ignoresDotEnv` is set, the error
+ * adds that a `.env` was not read.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems, missing } = readConfig(env);
@@ -54,9 +52,9 @@ export function loadConfig(env: Env, ignoresDotEnv = false): Config {
 }
 
 const DOT_ENV_IGNORED =
-  'The .env in this folder is not read in production. Set the variables in the environment, or NODE_ENV=development to try Cloakroom out.';
+  'The .env in this folder is not read in production. Set the variables in the environment, or set NODE_ENV=development to try Cloakroom.';
 
-/** Reads a configuration: its valid values, and problems for the others. */
+/** Reads the configuration. Returns the valid values, and problems with the other variables. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
   const { values, problems, missing } = readVariables(variables, env, fileVariables);
   const isProduction = env['NODE_ENV'] === 'production';
@@ -72,7 +70,7 @@ export function readConfig(env: Env): EnvReading<typeof variables> {
   };
 }
 
-/** Returns the configuration with the port actually bound. A default `publicOrigin` changes with it. */
+/** Returns the configuration with the port that was actually bound. A default `publicOrigin` changes with the port. */
 export function withPort(config: Config, port: number): Config {
   const publicOrigin = config.publicUrlIsDefault ? localOrigin(port) : config.publicOrigin;
   return Object.freeze({ ...config, port, publicOrigin });
@@ -84,7 +82,7 @@ export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
   return ((FIELDS as Partial<Record<Variable, string>>)[name] ?? camelCase) as FieldOf<Name>;
 }
 
-/** Returns problems with combinations of variables that are valid on their own. */
+/** Returns problems with combinations of variables that are individually valid. */
 function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
   const rules: [boolean, string][] = [
@@ -104,7 +102,7 @@ function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   return rules.filter(([broken]) => broken).map(([, problem]) => problem);
 }
 
-/** Whether others on the network could read requests to this origin. */
+/** Returns whether others on the network could read requests to an origin. */
 function isInsecure(origin: string | undefined): boolean {
   return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
 }

@@ -12,7 +12,7 @@ interface RedisNode {
   readonly port: number;
 }
 
-/** Where Redis is, parsed from `REDIS_URL`. */
+/** The address of Redis and the login for it, parsed from `REDIS_URL`. */
 export type RedisTarget =
   | ({ readonly kind: 'single'; readonly tls: boolean } & RedisNode & RedisLogin)
   | ({ readonly kind: 'socket'; readonly path: string } & RedisLogin)
@@ -23,7 +23,7 @@ export type RedisTarget =
     } & RedisLogin)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
 
-/** Whether two targets differ at most in user and password. */
+/** Returns whether two targets differ at most in user and password. */
 export function isSameRedis(one: RedisTarget, other: RedisTarget): boolean {
   const withoutLogin = ({ username: _user, password: _password, ...target }: RedisTarget) => target;
   return isDeepStrictEqual(withoutLogin(one), withoutLogin(other));
@@ -34,7 +34,7 @@ const SHAPE =
 
 const ENCODE = 'special characters in its user and password must be percent-encoded';
 
-/** Names that Sentinel accepts. */
+/** The master names that Sentinel accepts. */
 const MASTER_NAME = /^[\w.-]+$/;
 
 /**
@@ -45,7 +45,9 @@ const MASTER_NAME = /^[\w.-]+$/;
 export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
   if (scheme === '')
-    throw new Error(`must start with redis://, rediss://, redis+sentinel:// or redis+cluster://; ${ENCODE}`);
+    throw new Error(
+      `must start with redis://, rediss://, redis+sentinel://, redis+cluster:// or redis+unix://; ${ENCODE}`,
+    );
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((name) => name !== 'db');
   if (unknown !== undefined) throw new Error('has an option other than "db"');
@@ -79,14 +81,14 @@ function parseLogin(login: string): { username?: string; password?: string } {
   const colon = login.indexOf(':');
   const username = decode(colon < 0 ? login : login.slice(0, colon));
   const password = colon < 0 ? '' : decode(login.slice(colon + 1));
-  // ioredis would silently connect without a login.
+  // ioredis would silently connect without authenticating.
   if (username !== '' && password === '') throw new Error('has a user without a password');
   return { ...(username && { username }), ...(password && { password }) };
 }
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/** Accepts only plain hosts. Otherwise part of a password with an unencoded "@" could pass for a host and be logged. */
+/** Accepts only plain hosts. Otherwise, part of a password with an unencoded "@" could be mistaken for a host and logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};

@@ -1,9 +1,9 @@
-/** A value that may change while the process runs, such as a secret in a file. Read `current` at each use. */
+/** A value that may change while the process is running, such as a secret in a file. Read `current` at each use. */
 export interface Reloadable<T> {
   readonly current: T;
 }
 
-/** Derives a value from a reloadable one, and derives it again after each change. A derived cache thus starts empty again. */
+/** Derives a value from a reloadable value, and again after each change, so that a derived cache starts empty. */
 export function derive<T, Derived>(
   source: Reloadable<T>,
   toDerived: (value: T) => Derived,

@@ -7,7 +7,7 @@ const TIB = 1_099_511_627_776;
 const MAX_SESSION_KEYS = 8;
 
 /**
- * Every variable with its type and default. The fields of `Config` (load.ts) derive from it. The order is the same as in
+ * All variables with their types and defaults, from which the fields of `Config` (load.ts) are derived. The order is the same as in
  * `.env.example`, which explains each variable.
  */
 export const variables = {
@@ -49,7 +49,7 @@ export const variables = {
 /** Variables that may also be given as `NAME_FILE`, the path of a file. SIGHUP rereads these files. */
 export const fileVariables = ['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const;
 
-/** The local service's default client. Its secret is public, so it protects nothing. */
+/** The local service's default client, whose secret is public and therefore protects nothing. */
 export const DEMO_CLIENT = { id: 'demo-app', secret: 'demo-secret' } as const;
 
 /** A whole number in plain decimal digits. */
@@ -87,10 +87,10 @@ export function host() {
     );
 }
 
-/** An `http` or `https` origin; normalised, without a trailing slash. */
+/** A normalised `http` or `https` origin without a trailing slash. */
 function origin() {
   return z.string().transform((value, context) => {
-    // The URL parser repairs backslashes, white space and missing slashes. Refuse them first.
+    // The URL parser would repair backslashes, white space and missing slashes, so refuse such values first.
     if (/^https?:\/\/[^\s/?#\\@]+\/?$/i.test(value) && URL.canParse(value)) return new URL(value).origin;
     context.addIssue(
       'must be an origin such as https://app.example.com: http or https, no path, query or user',
@@ -99,7 +99,7 @@ function origin() {
   });
 }
 
-/** Whether the host of a URL is a loopback host (RFC 6761 §6.3, RFC 1122 §3.2.1.3). */
+/** Returns whether the host of a URL is a loopback host (RFC 6761 §6.3, RFC 1122 §3.2.1.3). */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
@@ -136,7 +136,7 @@ function redisUrl() {
   });
 }
 
-/** Refuses braces. A cluster would treat them as a hash tag and put every session on one node. */
+/** Refuses braces, which a cluster would treat as a hash tag, putting every session on one node. */
 function redisPrefix() {
   return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without spaces, { or }');
 }
@@ -153,12 +153,12 @@ function sessionKeys() {
         context.addIssue(`has the same key twice (number ${index + 1})`);
       }
     }
-    if (keys.length > MAX_SESSION_KEYS) context.addIssue(`must be at most ${MAX_SESSION_KEYS} keys`);
+    if (keys.length > MAX_SESSION_KEYS) context.addIssue(`must contain at most ${MAX_SESSION_KEYS} keys`);
     return keys;
   });
 }
 
-/** Path segments of characters that all servers interpret alike, without dot segments. */
+/** A path without dot segments, consisting of characters that all servers interpret alike. */
 const API_PATH = /^\/api\/(?:(?!\.{1,2}\/)[\w.~!$&'()*+=:@-]+\/)*$/;
 
 /** Path prefixes, each with a trailing slash. */

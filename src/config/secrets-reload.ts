@@ -22,8 +22,8 @@ export function createReloadMetrics(registry: Registry): CountReload {
 }
 
 /**
- * Creates the SIGHUP handler. It rereads the `NAME_FILE` files and passes the new secrets to the services, or changes nothing
- * if any of them has a problem. It never rejects. It logs the outcome with the names of the variables, without their values.
+ * Creates the SIGHUP handler, which rereads the `NAME_FILE` files and passes the new secrets to the services. If any secret has a problem,
+ * nothing changes. The handler never rejects, and logs the outcome with the names of the variables but not their values.
  */
 export function createSecretsReload(
   env: Env,
@@ -46,14 +46,14 @@ export function createSecretsReload(
       const { current } = secrets;
       const read = loadConfig(env);
       if (!isSameRedis(read.redis, current.redis))
-        throw new ConfigError(['REDIS_URL names another Redis, which needs a restart']);
+        throw new ConfigError(['REDIS_URL names a different Redis, so Cloakroom needs a restart']);
       const changed = fileVariables.filter(
         (name) => !isDeepStrictEqual(read[fieldOf(name)], current[fieldOf(name)]),
       );
       // Keep the same object for an unchanged secret, so that values derived from it stay valid.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
-      // Operators look for this line, which shows whether the files had already been replaced.
+      // Log the unchanged case too, so that operators can tell if the files had not been replaced yet.
       if (changed.length === 0) log.info('secrets unchanged');
       else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))

@@ -5,18 +5,18 @@ import { GATEWAY_PROBLEMS } from '../errors.ts';
 import { PUBLIC_FOLDER } from '../http/static-assets.ts';
 import type { Render } from '../http/templates.ts';
 
-/** Path of the request that the console suggests first: a list that every service has (docs/local-service.md, 4.4). */
+/** Default path in the console: a list that every service provides (docs/local-service.md, 4.4). */
 const EXAMPLE_PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Creates the router for the developer console, its guide and `/openapi.json`. They are the same for every user, because the
- * browser itself sends the API requests through the gateway.
+ * Creates the router for the developer console, its guide and `/openapi.json`. The pages contain no API data, because the
+ * browser itself sends API requests through the gateway.
  */
 export function createConsoleRouter(deps: {
   /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /** Returns when the request's session ends (ISO 8601). Scripts use it to detect that another session has replaced theirs. */
+  /** Returns the time at which the session ends (ISO 8601), which pages use to detect that their session has been replaced. */
   readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
@@ -52,7 +52,7 @@ export function createConsoleRouter(deps: {
   return router;
 }
 
-/** Reads the code shown in the guide, from the files that browsers load and tests run. */
+/** Reads the code examples for the guide from the same files that the tests run. */
 function readGuideCode() {
   const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC_FOLDER), 'utf8').trimEnd();
   return {
@@ -63,7 +63,7 @@ function readGuideCode() {
   };
 }
 
-/** Returns the gateway's problems with the console's advice, read from the script that browsers load. */
+/** Returns the gateway problems with the console's advice on each, read from the script that browsers load. */
 async function loadProblems() {
   const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC_FOLDER).href);
   const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);

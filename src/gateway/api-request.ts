@@ -4,19 +4,19 @@ import type { RequestBody } from './request-body.ts';
 
 export interface ApiRequest extends LoggedRequest {
   readonly times: Timing;
-  /** Null until the session cookie has been read. */
+  /** Null until the request acquires a slot. */
   slot: RequestSlot | null;
-  /** Null until the request has a slot, and for requests without a body. */
+  /** Null until the request has a slot, and always null for a request without a body. */
   body: RequestBody | null;
   /** The current or most recent upstream request. */
   upstream: { abort(): void } | null;
   /** Status of the response from the service. */
   upstreamStatus: number | undefined;
-  /** The error, if the request got no response or only a partial response from the service. */
+  /** The error that ended the request, if any. */
   failure: unknown;
 }
 
-/** Extends a logged request in place, so that the API request is also its request context. */
+/** Adds the fields of an API request to a logged request, in place. */
 export function createApiRequest(request: LoggedRequest): ApiRequest {
   return Object.assign(request, {
     times: new Timing(request.startedAt),
@@ -29,8 +29,8 @@ export function createApiRequest(request: LoggedRequest): ApiRequest {
 }
 
 /**
- * Releases everything that a request holds. Called when its response closes. If the client disconnected early, this aborts the
- * upstream request and drops the rest of an upload. A token refresh in progress continues.
+ * Releases everything that a request holds, once its response has closed. Drops the rest of an upload, and aborts the upstream request if
+ * the client disconnected early. A token refresh in progress continues.
  */
 export function endApiRequest(request: ApiRequest): void {
   const { res, slot, body, upstream } = request;
@@ -40,7 +40,7 @@ export function endApiRequest(request: ApiRequest): void {
   slot?.release();
 }
 
-/** The client has closed its connection or stopped sending its body, so a response can't reach it. */
+/** The client has closed its connection or stopped sending its body, so the request gets no response. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
@@ -73,7 +73,7 @@ export class Timing {
     this.#partBeganAt = performance.now();
   }
 
-  /** Returns the `Server-Timing` header value (W3C). */
+  /** Returns the `Server-Timing` header value (W3C Server Timing). */
   toHeader(): string {
     const refreshed = this.refreshed ? ';desc=refreshed' : '';
     const replayed = this.replayed ? ';desc=replayed' : '';
@@ -82,7 +82,7 @@ export class Timing {
   }
 }
 
-/** The numbers 0 to 100 in steps of 0.1, as text. Formatting a fraction costs as much as the rest of the header. */
+/** The numbers 0 to 100 in steps of 0.1, as text. Formatting a fraction takes as much CPU time as the rest of the header. */
 const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
 
 function tenths(ms: number): string {

@@ -6,9 +6,7 @@ import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { bodyTooLarge } from './request-body.ts';
 
-/**
- * Checks everything in the request head that doesn't need the session, in the order given in docs/api.md. Throws the problem.
- */
+/** Checks the parts of the request head that don't depend on the session, in the order given in docs/api.md. Throws the first problem. */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const framingProblem = checkFraming(req);
   if (framingProblem !== null) throw framingProblem;

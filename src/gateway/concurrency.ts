@@ -10,13 +10,13 @@ interface SessionLoad {
   inFlight: number;
   /** Number of requests that may use a connection to the service. */
   connected: number;
-  /** One callback per waiting request. Calling it lets the request take a connection. */
+  /** For each waiting request, a callback that lets the request take a connection. */
   readonly waiting: Set<() => void>;
 }
 
 /**
- * Limits requests in flight, so that neither a busy session nor a slow service blocks other sessions. A session's requests
- * above its request quota are refused. Requests above its connection quota wait.
+ * Limits requests in flight, so that neither a busy session nor a slow service blocks other sessions. Requests above a session's request
+ * quota are refused. Requests that exceed a session's connection quota wait.
  */
 export function createConcurrencyLimits(limits: {
   readonly requests: number;
@@ -24,7 +24,7 @@ export function createConcurrencyLimits(limits: {
   readonly connections: number;
 }) {
   const sessions = new Map<string, SessionLoad>();
-  /** Sessions with waiting requests, in the order in which they started waiting. */
+  /** Sessions with waiting requests. The session that has waited longest comes first. */
   const waitingSessions = new Set<SessionLoad>();
   let inFlight = 0;
   let connected = 0;
@@ -56,7 +56,7 @@ export function createConcurrencyLimits(limits: {
     return { promise, cancel };
   };
 
-  /** Starts waiting requests from any session after a connection has become available. */
+  /** Lets waiting requests from any session continue after a connection has become available. */
   const startWaiting = () => {
     for (const session of waitingSessions) {
       for (const start of session.waiting) {
@@ -90,10 +90,10 @@ export function createConcurrencyLimits(limits: {
         cancelWait = cancel;
         return promise;
       },
-      /** Stops counting the request. Further calls do nothing. */
+      /** Stops counting the request. Further calls have no effect. */
       release(): void {
         if (state === 'released') return;
-        cancelWait?.(new RequestAbortedError()); // only if waiting, because creating an error captures a stack trace
+        cancelWait?.(new RequestAbortedError()); // created only after a wait, because an error captures a stack trace
         session.inFlight -= 1;
         inFlight -= 1;
         if (session.inFlight === 0) sessions.delete(sessionId);

@@ -13,7 +13,7 @@ export const PROBLEM_CODES = [
 export function createGatewayMetrics(registry: Registry) {
   const count = createCounter(registry, {
     name: 'cloakroom_api_problems_total',
-    help: 'Problem responses that the gateway itself sent to API requests, by code.',
+    help: 'Problem responses that the gateway itself sent for API requests, by code.',
     values: { code: PROBLEM_CODES },
   });
   const known: ReadonlySet<string> = new Set(PROBLEM_CODES);

@@ -35,9 +35,9 @@ export interface GatewayDeps {
 }
 
 /**
- * Creates the gateway (docs/api.md). It forwards `/api/*` to the service, replacing the session cookie with the session's
- * access token. It is a plain request listener, so both http.Server and `app.use('/api', …)` accept it. `refusesRequest`
- * returns whether to refuse a request because of a drain.
+ * Creates the gateway (docs/api.md), which forwards `/api/*` to the service and replaces the session cookie with the session's access
+ * token. Both http.Server and `app.use('/api', …)` accept the returned request listener. `refusesRequest` returns whether to refuse a
+ * request while the server is draining.
  */
 export function createGateway(
   deps: GatewayDeps,
@@ -75,23 +75,23 @@ export function createGateway(
       if (signedCookie === null) throw new AppError('sign_in_required');
       const { id } = signedCookie;
       const slot = (request.slot = limits.acquire(id));
-      // Start reading the body now, because Node keeps each unread chunk as an object.
+      // Start reading the body now, because Node keeps each unread chunk as a separate object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
       let session: Session | null;
       try {
         session = await store.read(id, request);
       } finally {
-        // Not .finally(), which would create three more promises for every request.
+        // Don't use .finally(), which would create three more promises for every request.
         times.add('session');
       }
       if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (request.body !== null) {
-        // Wait first, or a slow client would occupy a connection to the service while requests from other sessions wait.
+        // Wait for the start of the body first. Otherwise, a slow client would occupy a connection that other requests need.
         await request.body.startReceived();
         times.skip();
       }
-      // An unexpired token is available synchronously, so it needs no promise and no measurement.
+      // An unexpired token is available synchronously, so it needs neither a promise nor a measurement.
       let accessToken = tokens.unexpiredToken(session, request);
       if (accessToken === null) {
         accessToken = await tokens.accessToken(session, request).finally(() => times.add('token'));
@@ -144,8 +144,8 @@ function originalTarget(req: IncomingMessage): string {
 }
 
 /**
- * Returns the status of an upstream request for the metrics: undefined if the service failed, and `aborted` if the client
- * disconnected, stopped sending, or sent too much.
+ * Returns the status of an upstream request for the metrics. Returns undefined if the service failed, and `aborted` if the client
+ * disconnected, stopped sending or sent too much.
  */
 function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'aborted' | undefined {
   if (upstreamStatus !== undefined) return upstreamStatus;

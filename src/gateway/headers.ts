@@ -15,7 +15,7 @@ const HOP_BY_HOP = `
 const NEVER_FORWARDED = new Set([
   ...words(HOP_BY_HOP),
   ...words('authorization cookie cookie2'),
-  'expect', // the server responds to it
+  'expect', // Node responds to this header
   'host', // undici sends the service's host
   ...words('via x-request-id'), // replaced by the gateway's own
   ...words('traceparent tracestate'), // forwarded separately if they are valid
@@ -51,7 +51,7 @@ const NEVER_RETURNED = new Set([
     x-reproxy-url x-sendfile x-sendfile2
   `),
 ]);
-/** Other headers that are never sent to clients. Other sites must not read responses, even if the service allows it. */
+/** Other headers that are never sent to clients. Other sites must not read responses, even if the service would let them. */
 const NEVER_RETURNED_PATTERN = /^access-control-|-cdn-cache-control$/;
 
 const isForwarded = createNameRule(
@@ -66,8 +66,8 @@ const isReturned = createNameRule(
 );
 
 /**
- * Returns the headers for an upstream request: the client's headers, without those that are never forwarded or that
- * `Connection` lists, followed by the token, the request id, `Via` and the trace.
+ * Returns the headers for an upstream request: the client's headers, then the token, the request id, `Via` and the trace. Omits client
+ * headers that are never forwarded or that `Connection` lists.
  */
 export function toUpstreamHeaders(
   raw: RawHeaders,
@@ -92,16 +92,16 @@ export function toUpstreamHeaders(
 export interface OwnHeaders {
   readonly requestId: string;
   readonly serverTiming: string;
-  /** Whether the response sets a cookie. If so, caches must not store it. */
+  /** Whether the response sets a cookie. Caches must not store such a response. */
   readonly setsCookie: boolean;
   /** Headers for every response, as alternating names and values. */
   readonly always: RawHeaders;
 }
 
 /**
- * Returns the headers for a response to the client: the service's, except for cookies, hop-by-hop headers, and headers whose
- * effect goes beyond the response. Shared caches must not store it (docs/decisions/0007). A response opened as a page can't run
- * scripts, because that page would have Cloakroom's origin.
+ * Returns the headers for a response to the client. Omits the service's cookies, hop-by-hop headers, and headers whose effect goes beyond
+ * the response. Keeps the response out of shared caches (docs/decisions/0007). Keeps a response that is opened as a page from running
+ * scripts with Cloakroom's origin.
  */
 export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   const named = namedByConnection(raw);
@@ -130,7 +130,7 @@ export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   return kept;
 }
 
-/** Whether a response has a transfer coding other than `chunked` (RFC 9112 §6.1), which the gateway can't decode. */
+/** Returns whether a response has a transfer coding that the gateway can't decode: any except `chunked` (RFC 9112 §6.1). */
 export function hasUnsupportedCoding(raw: RawHeaders): boolean {
   return raw.some(
     (name, index) =>
@@ -178,8 +178,8 @@ const MAX_CACHED_RESULTS = 500;
 const MAX_CACHED_LENGTH = 200;
 
 /**
- * Caches results for short texts, because most requests use the same few. A full cache is cleared. Each request makes about 35
- * lookups, and a plain Map takes less CPU time for them than an LRU cache.
+ * Caches results for short texts, because most requests use the same few texts. Clears a full cache. Each request needs about 35 lookups,
+ * which take less CPU time in a plain Map than in an LRU cache.
  */
 function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>();
@@ -198,22 +198,22 @@ function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }
 
-/** Directives that let a shared cache store a response, or that override a directive against it (RFC 9111 §5.2.2). */
+/** Directives that let a shared cache store a response, or that override a directive forbidding it (RFC 9111 §5.2.2). */
 const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understand']);
 /**
- * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two adjacent parts can match the same
+ * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two adjacent parts of the pattern can match the same
  * characters, so matching takes linear time.
  */
 const ELEMENT =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
 /** The `Cache-Control` for a response that has neither `Cache-Control` nor `Expires`. */
 const DEFAULT_CACHE_CONTROL = 'private, no-cache';
-/** Replaces a malformed `Cache-Control`, which caches may interpret differently, some of them as `no-store`. */
+/** Replaces a malformed `Cache-Control`, which caches may interpret in different ways, for example as `no-store`. */
 const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
 /**
- * Returns the `Cache-Control` for a response to one user. The service may rely on `Authorization` to keep the response out of
- * shared caches (RFC 9111 §3.5). The client sends a cookie instead, so the gateway adds `private`.
+ * Returns the `Cache-Control` for a response to one user. The service may rely on `Authorization` to keep the response out of shared caches
+ * (RFC 9111 §3.5). Clients send a cookie instead of `Authorization`, so the gateway adds `private`.
  *
  * @param fields the values of the service's `Cache-Control` fields, in order
  * @param hasExpires whether the service sent `Expires`

@@ -17,11 +17,11 @@ import {
 export interface ProxyDeps {
   readonly upstream: ConnectionPool;
   readonly tokens: TokenProvider;
-  /** SERVICE_TIMEOUT_SECONDS, in ms. */
+  /** The value of SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
   /** Headers for every response, as alternating names and values. */
   readonly responseHeaders: RawHeaders;
-  /** Called at most once per request, if it gets no response or only a partial response from the service. */
+  /** Called at most once per request, if the client does not get a complete response from the service. */
   readonly fail: (request: ApiRequest, error: unknown) => void;
 }
 
@@ -40,16 +40,15 @@ export function proxyRequest(
   else new UpstreamRequest(deps, request, accessToken, request.body?.stream ?? null, session).send();
 }
 
-/** The methods that undici 7 calls. Its own types declare all of them as optional. */
+/** The methods that undici 7 calls, although its types declare all of them as optional. */
 type UndiciHandler = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
 >;
 
 /**
  * Progress of the response from the service:
- * - `awaited`: nothing has arrived except perhaps 1xx responses.
- * - `held`: a 401 is held back until the access token has been refreshed. The connection to the service is paused after the
- *   head.
+ * - `awaited`: nothing has arrived, except possibly 1xx responses.
+ * - `held`: a 401 is held back until the access token has been refreshed. The connection to the service is paused after the head.
  * - `head`: the head is being sent to the client.
  * - `body`: the body is being sent to the client.
  * - `ended`: the response is complete, or the request has failed.
@@ -57,26 +56,25 @@ type UndiciHandler = Required<
 type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
 
 /**
- * The undici handler for one upstream request. Methods appear in the order in which a request reaches them. It is a class
- * because closures took 10% more memory.
+ * The undici handler for one upstream request. Methods appear in the order in which a request reaches them. This is a class, because
+ * closures took 10% more memory.
  *
- * It implements undici's older handler API, because the newer one parses all response headers into an object that the gateway
- * doesn't need (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves
- * in one packet.
+ * Implements undici's older handler API, because the newer API parses all response headers into an object that the gateway doesn't need
+ * (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves in one packet.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
-  /** Null for the second attempt, whose 401 is sent to the client. */
+  /** Null for the second attempt, so that a second 401 is sent to the client. */
   readonly #session: Session | null;
   /** Limits the wait for the response. undici's own timer restarts on each 1xx, and starts only once there is a connection. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
   #headers: RawHeaders = [];
-  /** How a held 401 has ended; null while more of it may arrive. */
+  /** How a held-back 401 ended; null if its end has not been received. */
   #heldEnd: 'complete' | Error | null = null;
   #isPaused = false;
   /** Functions from undici that abort the request and resume a paused response. */
@@ -109,13 +107,13 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   onConnect(abort: (reason: Error) => void): void {
     this.#abortRequest = abort;
     if (this.#state === 'ended') {
-      abort(new RequestAbortedError()); // it ended while the connection was being opened
+      abort(new RequestAbortedError()); // the request ended while the connection was being opened
       return;
     }
-    this.#timer.refresh(); // it may have waited for the connection
+    this.#timer.refresh(); // the request may have waited for the connection
     const body = this.#body;
     if (body === null || Buffer.isBuffer(body)) return;
-    // Each chunk of the body restarts the timeout. request-body.ts aborts clients that stop sending.
+    // Each chunk of the body restarts the timeout. request-body.ts aborts the request if the client stops sending.
     body.on('data', () => {
       if (this.#state === 'awaited') this.#timer.refresh();
     });
@@ -125,7 +123,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
   }
 
-  /** The response body is paused until this returns true or `resume` is called. */
+  /** If this returns false, undici pauses the response body until `resume` is called. */
   onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
     clearTimeout(this.#timer);
@@ -142,7 +140,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     return !this.#isPaused;
   }
 
-  /** Repeats the request with a new token. Without a new token or a kept body, sends the held 401 to the client. */
+  /** Repeats the request with a new token. If there is no new token or the body was not kept, sends the held-back 401 to the client. */
   async #refreshAndRepeat(session: Session): Promise<void> {
     const { tokens, fail } = this.#deps;
     const request = this.#request;
@@ -202,7 +200,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resume();
   }
 
-  /** Flushes the head if no body has arrived yet. flushHeaders() would write it as UTF-8 and so change its bytes. */
+  /** Flushes the head if no body has arrived yet. flushHeaders() would write the head as UTF-8 and so change its bytes. */
   static #flushHead(this: void, upstream: UpstreamRequest): void {
     if (upstream.#state === 'head') upstream.#request.res.write(EMPTY);
   }
@@ -212,7 +210,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const { res } = this.#request;
     this.#state = 'body';
     if (!res.write(chunk)) {
-      // Pause until the client reads. If it never does, http/connection.ts disconnects it, which aborts this request.
+      // Pause until the client reads. http/connection.ts disconnects a client that never reads, which aborts this request.
       this.#isPaused = true;
       res.once('drain', () => this.#resume());
     }
@@ -225,7 +223,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse?.();
   }
 
-  /** Resumes a paused response. For a held 401, only its end can still be missing. */
+  /** Resumes a paused response. If a 401 is held back, everything but the end of its body has already arrived. */
   onServiceClosed(): void {
     this.#resume();
   }
@@ -239,7 +237,8 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   }
 
   onError(error: Error): void {
-    // undici expects as many bytes as `Content-Length` states, but in a 304 that is the length of the 200 (RFC 9110 §8.6).
+    // undici expects as many bytes as `Content-Length` states. In a 304, `Content-Length` states the length of the corresponding 200 (RFC
+    // 9110 §8.6).
     const isBodiless = this.#status === 204 || this.#status === 304;
     if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onComplete();
@@ -257,7 +256,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#abortRequest(reason);
   }
 
-  /** Aborts the request because the client will get another response. */
+  /** Aborts the upstream request, because the client will get a different response. */
   #drop(): void {
     this.#state = 'ended';
     this.abort();
@@ -291,7 +290,7 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
   res.writeHead(status);
 }
 
-/** Returns the error that the client sees. Errors in the request body are already the gateway's own and are kept. */
+/** Returns the error that the client sees. Errors in the request body already come from the gateway and are returned unchanged. */
 function toProblem(error: Error): Error {
   if (error instanceof AppError || error instanceof RequestAbortedError) return error;
   return new AppError(toServiceErrorCode(error), { cause: error });

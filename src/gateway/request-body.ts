@@ -7,10 +7,10 @@ import { RequestAbortedError } from './api-request.ts';
 /** Bodies up to this size are kept, so that the request can be repeated with a new token. */
 const KEPT_BYTES = 64 * 1024;
 
-/** The minimum that a client must send per period. Any usable connection is faster than 2 KiB/s. */
+/** The minimum number of bytes that a client must send in each period. Any usable connection is faster than 2 KiB/s. */
 const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
-/** Returns the error for a body that exceeds MAX_BODY_BYTES, either according to its Content-Length or as it arrives. */
+/** Returns the error for a body that exceeds MAX_BODY_BYTES, as declared in Content-Length or as received. */
 export function bodyTooLarge(maxBytes: number): AppError {
   return new AppError('body_too_large', { detail: `Send at most ${maxBytes} bytes.` });
 }
@@ -18,17 +18,16 @@ export function bodyTooLarge(maxBytes: number): AppError {
 /** A request body that is being sent to the service. */
 export type RequestBody = ReturnType<typeof createRequestBody>;
 
-/** Whether a request has a body (RFC 9112 §6.3). */
+/** Returns whether a request has a body (RFC 9112 §6.3). */
 export function hasBody(req: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   return encoding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
 /**
- * Streams a request body in constant memory and keeps a small body for a repeat. The stream fails if the body exceeds
- * `maxBytes`, if nothing arrives for `silenceMs`, or if it arrives more slowly than `pace`. Time during which the service isn't
- * reading doesn't count. If the stream closes early, the rest of the body is read and dropped, because it would block the
- * connection.
+ * Streams a request body in constant memory and keeps a small body so that the request can be repeated. The stream fails if the body
+ * exceeds `maxBytes`, arrives more slowly than `pace`, or stops arriving for `silenceMs`. Time during which the service isn't reading is
+ * not counted. If the stream closes early, the rest of the body is read and dropped, because an unread body would block the connection.
  */
 export function createRequestBody(
   req: IncomingMessage,

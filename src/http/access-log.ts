@@ -28,9 +28,9 @@ export interface LoggedRequest extends RequestContext {
   readonly startedAt: number;
   /** Bytes that the socket had sent before this response. */
   readonly bytesBefore: number;
-  /** How long parts of the request took, in ms. */
+  /** Duration of each stage of the request, in ms. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
-  /** When the response had been fully written, as returned by performance.now(). */
+  /** Time at which the response was fully written, as returned by performance.now(). */
   writtenAt?: number;
   /** Number of request body bytes read. */
   bytesIn?: number | undefined;
@@ -50,13 +50,13 @@ export type AccessLog = ReturnType<typeof createAccessLog>;
 export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
   const isRepeatedHealthCheck = createHealthCheckFilter();
 
-  /** Begins a request and attaches its context to the response. The caller must end it. */
+  /** Begins tracking a request and attaches its context to the response. The caller must call `end`. */
   const begin = (req: IncomingMessage, res: ServerResponse, target: string, route = toRoute?.(target)) => {
     const request: LoggedRequest = {
       req,
       res,
       target,
-      client: clientAddress(req, proxies), // read now: a closed socket has no address
+      client: clientAddress(req, proxies), // read now, because a closed socket has no address
       route,
       startedAt: performance.now(),
       bytesBefore: req.socket.bytesWritten,
@@ -80,12 +80,12 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
   return {
     begin,
     end,
-    /** Begins a request that ends when its response closes. Adds `X-Request-Id` to the response. */
+    /** Tracks a request until its response closes. Adds `X-Request-Id` to the response. */
     track(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest {
       const request = begin(req, res, target);
       res.setHeader('x-request-id', request.requestId);
-      // Exclude the time that the client takes to read from the metric, so that slow clients don't trigger alerts. Node emits
-      // `prefinish` inside end(), but `finish` only once the client has read the response.
+      // Leave the client's reading time out of the metric, so that slow clients don't trigger alerts. Node emits `prefinish`
+      // inside end(), but `finish` only once the kernel has accepted the entire response.
       res.once('prefinish', () => (request.writtenAt = performance.now()));
       res.once('close', () => end(request));
       return request;
@@ -93,7 +93,7 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
   };
 }
 
-/** Returns the log fields for a request. They include its path, but never its query, headers or body. */
+/** Returns the log fields for a request. The fields include the path, but never the query, headers or body. */
 function toLogFields(request: LoggedRequest, ms: number) {
   const { req, res, trace, times } = request;
   return {
@@ -117,19 +117,19 @@ function toLogFields(request: LoggedRequest, ms: number) {
   };
 }
 
-/** Rounds milliseconds to tenths; undefined for a stage that the request did not reach. */
+/** Rounds milliseconds to tenths; returns undefined for a stage that the request did not reach. */
 function toTenths(ms = 0): number | undefined {
   return ms > 0 ? Math.round(ms * 10) / 10 : undefined;
 }
 
 const MAX_LOGGED_PATH = 256;
 /**
- * Matches where to cut off the logged path: at the first character that may begin a query, a fragment or a value in a mangled
- * URL. The character may be percent-encoded any number of times.
+ * Matches the first character that may begin a query, a fragment or a value in a mangled URL. The logged path ends before this
+ * character, which may be percent-encoded any number of times.
  */
 const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
 
-/** Returns the part of a target that may be logged. A target that is not a path may contain a password. */
+/** Returns the part of a target that is safe to log. A target that is not a path could contain a password. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
   const path = target.slice(0, MAX_LOGGED_PATH);
@@ -161,8 +161,8 @@ type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 export const OTHER_METHODS = 'other';
 
 /**
- * Registers the request histogram, by route and method. `routes` lists the methods of each route. All series exist from the
- * start, so that an alert catches even a route's first failure. Requests never add a series.
+ * Registers the request histogram, labelled by route and method. `routes` lists the methods for each route. All series exist from the
+ * start, so that an alert catches even the first failure on a route. No request adds a series.
  */
 export function createRequestMetrics(
   registry: Registry,
@@ -170,7 +170,7 @@ export function createRequestMetrics(
 ) {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Requests by route, method and status class, from the request head to the end of the response (for pages: until it is written).',
+    help: 'Request duration by route, method and status class, from the request head to the end of the response (for pages, until it is written).',
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
@@ -182,7 +182,7 @@ export function createRequestMetrics(
     );
 
   return {
-    /** `status` is undefined for a request that got no response. */
+    /** `status` is undefined for a request that received no response. */
     observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
       const byMethod = byRoute.get(route);
       const series = byMethod?.get(method ?? OTHER_METHODS) ?? byMethod?.get(OTHER_METHODS);

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { bytesSent, discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
 import { abortResponse } from './problem.ts';
 
-/** After an early response, the server reads the rest of a body up to this size, because a new connection would cost more. */
+/** A request body up to this size is read to its end after an early response, because a new connection would cost more. */
 const SMALL_BODY_BYTES = 64 * 1024;
-/** Time around the start of a drain in which clients may connect or send a request unaware of the drain, in ms. */
+/** How long before and after the start of a drain a client may be unaware of it, in ms. */
 export const GRACE_MS = 500;
 
 /**
@@ -16,7 +16,7 @@ export const GRACE_MS = 500;
  */
 type State = 'idle' | 'responding' | 'last response' | 'closing';
 
-/** How connections behave during a shutdown. */
+/** Settings for connections during a shutdown. */
 export interface Drain {
   /** As returned by performance.now(). */
   readonly startedAt: number;
@@ -26,7 +26,7 @@ export interface Drain {
   readonly lingerMs: number;
 }
 
-/** A client connection. It handles one request at a time and closes in two steps (docs/decisions/0008). */
+/** A client connection that handles one request at a time and closes in two steps (docs/decisions/0008). */
 export class Connection {
   readonly socket: Socket;
   /** As returned by performance.now(). */
@@ -37,13 +37,13 @@ export class Connection {
   #request: IncomingMessage | null = null;
   /** The pending response. */
   #response: ServerResponse | null = null;
-  /** Whether the request handler has started. Only closing the socket stops it. */
+  /** Whether the request handler has started. A running handler stops only when the socket is closed. */
   #isHandled = false;
   #isDiscarding = false;
   /** How long a closing connection waits for the client, in ms. */
   #lingerMs: number;
   #lingerTimer: NodeJS.Timeout | undefined;
-  /** Bytes sent by the last check; null if none were waiting then. */
+  /** Bytes sent up to the last check; null if no bytes were waiting at that time. */
   #bytesSent: number | null = null;
 
   constructor(socket: Socket, lingerMs: number) {
@@ -86,8 +86,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection in two steps (RFC 9112 §9.6). It first ends the server's side, then drops input until the client
-   * closes its side or the linger time has passed.
+   * Closes the connection in two steps (RFC 9112 §9.6). First ends the server's side, then drops input until the client closes
+   * its side or the linger time has passed.
    */
   close(): void {
     const { socket } = this;
@@ -100,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Responds to a malformed request with a bare status, and closes. If the client could mistake that for the response to an
-   * earlier request, destroys the connection instead and returns false.
+   * Responds to a malformed request with a bare status, and closes the connection. If the client could mistake the status for
+   * the response to an earlier request, destroys the connection instead and returns false.
    */
   refuse(statusLine: string): boolean {
     const { socket } = this;
@@ -118,8 +118,8 @@ export class Connection {
   }
 
   /**
-   * Starts draining. Each response includes `Connection: close`, and the connection closes once it has been idle for a while. A
-   * new connection stays open for its first request.
+   * Starts draining. Each response now includes `Connection: close`, and the connection closes after being idle for `idleMs`. A new
+   * connection stays open for its first request.
    */
   drain(drain: Drain): void {
     this.#drain = drain;
@@ -129,7 +129,7 @@ export class Connection {
     else if (this.#requestCount > 0 || !this.#isNew(drain)) this.closeIfIdleAfter(drain.idleMs);
   }
 
-  /** Whether a drain refuses the current request. The first request on a new connection is still served. */
+  /** Returns whether to refuse the current request while the server is draining. A new connection's first request is served. */
   get refusesRequest(): boolean {
     return this.#drain !== null && !(this.#requestCount === 1 && this.#isNew(this.#drain));
   }
@@ -149,7 +149,7 @@ export class Connection {
     if (this.#response === null || this.socket.writableLength > 0) this.destroy();
   }
 
-  /** Destroys the connection if the client has read none of a waiting response since the last check. */
+  /** Destroys the connection if a response is waiting and the client has read none of it since the last check. */
   destroyIfUnread(): void {
     const { socket } = this;
     const sent = socket.writableLength > 0 ? bytesSent(socket) : null;
@@ -157,13 +157,13 @@ export class Connection {
     this.#bytesSent = sent;
   }
 
-  /** Destroys the connection, with a reset if an HTTP/1.0 client would mistake a partial response for a complete one. */
+  /** Destroys the connection. A reset keeps an HTTP/1.0 client from mistaking a partial response for a complete one. */
   destroy(): void {
     if (this.#response === null) this.socket.destroy();
     else abortResponse(this.#response);
   }
 
-  /** Whether to accept the next request. A client may retry pipelined requests that got no response (RFC 9112 §9.3.2). */
+  /** Returns whether to accept a request. Clients can retry pipelined requests that received no response (RFC 9112 §9.3.2). */
   #acceptsRequest(): boolean {
     if (this.#state === 'idle') return true;
     this.closeAfterResponse();
@@ -171,9 +171,9 @@ export class Connection {
   }
 
   /**
-   * Decides whether the connection stays open after the response. It closes if the rest of a large body may still arrive after
-   * an early response. It also closes after an upgrade request, because Node loses the rest of the packet. Upgrades are never
-   * granted.
+   * Decides whether the connection stays open after the response. The connection closes if the rest of a large body may still
+   * arrive after an early response. The connection also closes after an upgrade request, because Node loses the rest of the
+   * packet. Upgrades are never granted.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
@@ -187,8 +187,8 @@ export class Connection {
   }
 
   /**
-   * Aborts an unfinished response when the client closes its side. Node would then close the server's side, and an HTTP/1.0
-   * client would mistake the partial response for a complete one.
+   * Aborts an unfinished response when the client closes its side. Node would otherwise close the server's side, and an
+   * HTTP/1.0 client would mistake the partial response for a complete one.
    */
   #abortUnfinished(): void {
     const response = this.#response;
@@ -197,7 +197,7 @@ export class Connection {
 
   #endRequest(req: IncomingMessage): void {
     this.#response = null;
-    if (req.complete) this.#request = null; // free its head, which may be large
+    if (req.complete) this.#request = null; // free the request head, which may be large
     if (this.#state === 'last response') this.close();
     if (this.#state !== 'responding') return;
     this.#state = 'idle';

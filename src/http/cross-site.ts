@@ -2,13 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler } from 'express';
 import { AppError } from '../errors.ts';
 
-/** Safe methods (RFC 9110 §9.2.1) that a browser sends when the user types an address. */
+/** Safe methods (RFC 9110 §9.2.1) accepted for an address that the user types (`Sec-Fetch-Site: none`). */
 const NAVIGATING = new Set(['GET', 'HEAD']);
 const SAFE = new Set([...NAVIGATING, 'OPTIONS']);
 
 /**
- * Whether a request may come from a Cloakroom page, judging by Fetch Metadata and `Origin` (docs/api.md). The browser sets
- * both, and pages can't change them. A client that sends neither must set a header that another site's form can't set.
+ * Returns whether a request may come from a Cloakroom page, based on Fetch Metadata and `Origin` (docs/api.md). Pages can't change these
+ * headers. For an unsafe method, a client that sends neither Fetch Metadata nor `Origin` must set a header that forms on other sites can't
+ * set.
  */
 export function passesCrossSiteCheck(
   method: string,
@@ -33,8 +34,8 @@ export function passesCrossSiteCheck(
 
 /**
  * Refuses requests from other sites that embed a page as an image, frame or script (Fetch Metadata, resource isolation policy).
- * They couldn't read the page, but each page costs requests to the service. Links and clients without Fetch Metadata still
- * work.
+ * The other site couldn't read the page, but each page costs requests to the service. Links and clients without Fetch Metadata
+ * still work.
  */
 export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site') ?? 'none';
@@ -44,7 +45,7 @@ export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   else
     next(
       new AppError('cross_site_request', {
-        detail: 'Open this page directly. Other sites can link to it, but not embed it.',
+        detail: 'Open this page directly. Other sites can link to this page, but can’t embed it.',
       }),
     );
 };

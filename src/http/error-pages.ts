@@ -11,23 +11,23 @@ interface Link {
   readonly label: string;
 }
 
-/** The navigation on an error page. It matches the page that the error page replaces. */
+/** The navigation on an error page, which is the same as on the page that failed. */
 interface ErrorPageFrame {
   /** The part of the site that the navigation highlights. */
   readonly section: string;
-  /** Leads to the previous page. */
+  /** Link to the previous page. */
   readonly backLink?: Link;
-  /** Titles that replace the problem's own with more precise ones for this page. */
+  /** More precise titles for this page, keyed by problem code. */
   readonly titles?: Partial<Readonly<Record<ProblemCode, string>>>;
 }
 
-/** Sets the frame for error pages. Routes call this before anything can fail. */
+/** Sets the navigation for error pages. Routes call this function before anything can fail. */
 export function setErrorPageFrame(res: Response, frame: ErrorPageFrame): void {
   res.locals['frame'] = frame;
 }
 
 /**
- * Sets the page to return to after sign-in if the requested URL is not a page, for example an export. Routes call this before
+ * Sets the page to return to after sign-in, for a URL that is not a page, such as an export. Routes call this function before
  * the session is checked, because a request without a session is redirected immediately.
  */
 export function setReturnPath(res: Response, path: string): void {
@@ -44,21 +44,21 @@ export function returnPathOf(req: Request, res: Response): string {
   return (res.locals['returnPath'] as string | undefined) ?? req.originalUrl;
 }
 
-/** Responds with 404. This is the last handler before the error pages. */
+/** Responds with 404, as the last handler before the error pages. */
 export const pageNotFound: RequestHandler = (_req, _res, next) => {
   next(new AppError('page_not_found'));
 };
 
-/** Refuses TRACE (RFC 9110 §9.3.8), which would expose headers to a page that the browser hides from it. */
+/** Refuses TRACE (RFC 9110 §9.3.8), which would echo headers that browsers hide from pages. */
 export const refuseTrace: RequestHandler = (req, _res, next) => {
   if (req.method !== 'TRACE') next();
   else next(new AppError('method_not_allowed', { allow: 'GET, HEAD, POST' }));
 };
 
 /**
- * Turns an error into a page with links and the request id, or into problem+json for clients that prefer JSON, without a stack
- * trace. Aborts a response that has begun, so that a partial page doesn't look complete. `isSignedIn` decides which links the
- * page has and whether it offers to sign out. It must not throw, even while Redis is down.
+ * Creates the handler that turns an error into a page, or into problem+json for clients that prefer JSON. A response that has
+ * begun is aborted, so that a partial page doesn't look complete. `isSignedIn` determines which links a page has and whether
+ * the page offers sign-out. `isSignedIn` must not throw, even while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -75,7 +75,7 @@ export function createErrorPages(deps: {
       ...frame,
       title: frame?.titles?.[error.code] ?? error.title,
       signedIn,
-      // Refusing consent is not an error.
+      // Refusing consent is not an error, so omit the status.
       ...(error.code !== 'access_denied' && { status: error.status }),
       detail: error.detail,
       links,
@@ -91,7 +91,7 @@ export function createErrorPages(deps: {
       const { code, status } = error;
       // Omit `detail`, which may quote the request.
       const line = { err: thrown, requestId: requestId(res), code };
-      // An outage is expected; an internal error is not.
+      // Only an internal error points to a bug in Cloakroom.
       if (status === 500) log.error(line, 'request failed');
       else log.warn(line, 'request failed');
     }
@@ -115,18 +115,18 @@ function prefersJson(req: Request): boolean {
   return best !== false && best !== 'text/html';
 }
 
-/** Whether Express failed to decode the path (`/item/%ff`). Express sets the status of that error to 400. */
+/** Returns whether Express failed to decode the path (`/item/%ff`). Express gives such an error the status 400. */
 function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
-const START: Link = { href: '/', label: 'Go to the start page' };
-/** The start page for signed-in users; `/` would redirect them here. */
+const START: Link = { href: '/', label: 'Go to the home page' };
+/** The home page for signed-in users, to which `/` redirects. */
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
 /**
- * Returns the links for an error page. The first link signs in, or retries after a server error. The start page follows, unless
- * it is the page that failed.
+ * Returns the links for an error page. The first link starts sign-in, or repeats the request after a server error or a 429. A
+ * link to the home page follows, unless that page failed.
  */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;
@@ -138,7 +138,7 @@ function toLinks(error: AppError, req: Request, res: Response, start: Link): Lin
   return first === start || startFailed ? [first] : [first, start];
 }
 
-/** Whether a link can repeat the request. A link to `//host` or `/\host` would lead to another site. */
+/** Returns whether a link can repeat the request. A link to `//host` or `/\host` would lead to another site. */
 function isRepeatable({ status }: AppError, { method, originalUrl }: Request): boolean {
   return (
     (status >= 500 || status === 429) &&
@@ -147,7 +147,7 @@ function isRepeatable({ status }: AppError, { method, originalUrl }: Request): b
   );
 }
 
-/** Returns an error's `Retry-After` in seconds and in words, or null if it has none. */
+/** Returns the `Retry-After` of an error in seconds and in words; null if the error has none. */
 function toWait({ retryAfterSeconds: seconds }: AppError): { seconds: number; words: string } | null {
   if (seconds === undefined) return null;
   if (seconds === 1) return { seconds, words: 'a second' };

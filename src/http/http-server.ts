@@ -19,11 +19,11 @@ interface HttpServerOptions extends Partial<ShutdownOptions> {
   readonly limits?: ServerOptions;
   /** How long a closing connection waits for the client to close its side, in ms. */
   readonly lingerMs: number;
-  /** How long a client may go without sending anything or reading any of a response, in ms. */
+  /** Maximum time, in ms, for which a client may send nothing or leave a response unread. */
   readonly silenceMs: number;
 }
 
-/** An HTTP server that manages its own connections. Each handles one request at a time, and a drain loses no requests. */
+/** An HTTP server that manages its own connections. Each connection handles one request at a time. */
 export class HttpServer {
   readonly server: Server;
   readonly #log: Logger;
@@ -32,7 +32,7 @@ export class HttpServer {
 
   constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
     this.#log = log;
-    // checkFraming() checks the Host header and counts header fields instead. Its errors close the connection.
+    // checkFraming() replaces Node's checks of the Host header and the number of header fields, and its errors close the connection.
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
     this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));
@@ -52,7 +52,7 @@ export class HttpServer {
     return this.#shutdown.isDraining;
   }
 
-  /** Whether an API request must get a 503 because it arrived after the drain began (Connection#refusesRequest). */
+  /** Returns whether an API request gets a 503 because it arrived after the drain began (Connection#refusesRequest). */
   refuses(req: IncomingMessage): boolean {
     return this.#connections.get(req.socket)?.refusesRequest === true;
   }
@@ -72,9 +72,9 @@ export class HttpServer {
   }
 
   #closeSilentConnections(silenceMs: number): void {
-    // Because of this listener, Node doesn't close silent connections itself.
+    // Because of this listener, Node doesn't close silent connections on its own.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Node's timeout treats any input as activity. A client could send single bytes and never read its response.
+    // Node's timeout treats any input as activity, so a client could keep sending single bytes and never read its response.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -88,19 +88,19 @@ export class HttpServer {
         handle(req, res);
       });
     });
-    // Respond to `Expect: 100-continue` only once a handler reads the body, so that a client need not send a body if its
-    // request is refused by the head alone (RFC 9110 §10.1.1).
+    // Send `100 Continue` only once a handler reads the body, so that clients need not send the body of a refused request (RFC
+    // 9110 §10.1.1).
     this.server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       req.once('resume', () => !res.headersSent && res.writeContinue());
       this.server.emit('request', req, res);
     });
-    // checkFraming() refuses any other expectation.
+    // checkFraming() refuses all expectations except 100-continue.
     this.server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
       this.server.emit('request', req, res),
     );
   }
 
-  /** Responds to malformed requests with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
+  /** Refuses malformed and timed-out requests with a bare 400, 408, 431 or 505, and CONNECT with 405. Closes the connection. */
   #refuseBadRequests(): void {
     const refuse = (socket: Socket, status: number, reason: string) => {
       const client = socket.remoteAddress;
@@ -114,7 +114,7 @@ export class HttpServer {
       if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
       else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
         refuse(socket, toStatus(error), code);
-      else socket.destroy(); // the connection broke
+      else socket.destroy(); // the connection was lost
     });
     this.server.on('connect', (_req, stream) => {
       const socket = stream as Socket;
@@ -124,7 +124,7 @@ export class HttpServer {
   }
 }
 
-/** A connection error, from the socket or from Node's parser. The parser adds its reason. */
+/** A connection error from the socket or from Node's parser, which adds a reason. */
 interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string;
 }
@@ -132,7 +132,7 @@ interface ParseError extends NodeJS.ErrnoException {
 function toStatus({ code, reason }: ParseError): number {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  // HTTP/2 with prior knowledge, or an unknown version. This compares the reason, because the parser uses the same code for a
-  // bare LF after the version.
+  // HTTP/2 with prior knowledge, or an unknown version. Compare the reason, because the parser uses the same code for a bare LF
+  // after the version.
   return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
 }

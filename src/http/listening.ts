@@ -31,7 +31,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
     const reason =
       code === 'EADDRINUSE'
         ? `is already in use. Free it, or set ${prefix}PORT to another port.`
-        : `can't be listened on (${code}). Change ${prefix}HOST or ${prefix}PORT.`;
+        : `can't be bound (${code}). Change ${prefix}HOST or ${prefix}PORT.`;
     throw new StartupError(`${host}:${port} ${reason}`, { cause: error });
   }
   listener.on('error', ignoreError);
@@ -40,7 +40,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
     port: bound,
     /** The URL of the port, for example `http://127.0.0.1:3000`. */
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    /** Passes the port and its early connections to a server. Resolves once the server listens. */
+    /** Passes the port and its early connections to a server. Resolves once the server is listening. */
     async handOver(server: HttpServer): Promise<void> {
       server.on('error', ignoreError);
       await new Promise<void>((resolve) => server.listen(listener, resolve));

@@ -1,20 +1,20 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// This file contains all changes to Node's HTTP server that can't be made through a public API. It was checked with Node 20.20 and 24.21. The
-// tests in test/app/http/ and test/processes/http/ fail if another version behaves differently (docs/decisions/0008).
+// Changes to Node's HTTP server for which there is no public API, checked with Node 20.20 and 24.21. The tests in test/app/http/ and
+// test/processes/http/ fail if Node behaves differently in another version (docs/decisions/0008).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
 interface Parser {
   onIncoming: (req: IncomingMessage & { upgrade: boolean }, shouldKeepAlive: boolean) => number;
 }
 
-/** Return value of `onIncoming` that stops the parser after this head, as for an upgrade. */
+/** Return value of `onIncoming` that stops the parser after a request head, as for an upgrade. */
 const STOP_PARSING = 2;
 
 /**
- * Drops the first request head for which `accepts` returns false, and stops parsing. Node itself would create a request and a
- * response for every head in a packet first. A packet of 64 KiB would take 5 MB of memory until the connection closes.
+ * Drops the first request head for which `accepts` returns false, and stops parsing. Otherwise, Node would create a request and
+ * a response for every head in a packet. A packet of 64 KiB would then occupy 5 MB of memory until the connection closes.
  */
 export function filterRequests(socket: Socket, accepts: () => boolean): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
@@ -27,16 +27,16 @@ export function filterRequests(socket: Socket, accepts: () => boolean): void {
 }
 
 /**
- * Replaces the way Node closes a connection after a response with `Connection: close`. Node would destroy the socket. If it has
- * unread bytes, the kernel then resets the connection, and the reset can overtake the response (RFC 9112 §9.6).
+ * Changes how Node closes a connection after a response that says `Connection: close`. Node would destroy the socket. If the
+ * socket has unread bytes, the kernel then resets the connection, and the reset can overtake the response (RFC 9112 §9.6).
  */
 export function replaceDestroySoon(socket: Socket, close: () => void): void {
   socket.destroySoon = close;
 }
 
 /**
- * Reads and drops all further input. Detaching the parser also removes Node's own `resume` listener, which restarts reading on
- * a paused socket. The swap therefore happens on the next `resume`; a flowing socket is paused first to trigger one.
+ * Reads and drops all further input. Detaching the parser also removes Node's `resume` listener, which restarts a paused
+ * socket. The parser is therefore detached on the next `resume`, and a flowing socket is paused to trigger that event.
  */
 export function discardInput(socket: Socket): void {
   const isFlowing = socket.readableFlowing === true;
@@ -45,15 +45,15 @@ export function discardInput(socket: Socket): void {
 }
 
 /**
- * Returns the number of bytes that the kernel has accepted. `socket.bytesWritten` includes a write as soon as it is made, and
- * `socket.writableLength` drops only once all of it has been accepted.
+ * Returns the number of bytes that the kernel has accepted. `socket.bytesWritten` counts a write immediately, and
+ * `socket.writableLength` drops only once the entire write has been accepted.
  */
 export function bytesSent(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { readonly _handle: Handle | null };
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
 
-/** The part of the libuv stream under a socket that shows how much is left to send. Undocumented. */
+/** The part of a socket's libuv stream that shows how many bytes are left to send. Undocumented. */
 interface Handle {
   readonly bytesWritten: number;
   readonly writeQueueSize: number;

@@ -3,7 +3,7 @@ import type { AppError } from '../errors.ts';
 import { requestId } from './request-context.ts';
 
 /**
- * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because `code` is the stable name. If a
+ * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because `code` identifies the problem. If the
  * response has already begun, aborts it instead, unless it has been fully written.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
@@ -29,16 +29,16 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   });
-  res.end(body); // Node omits it for HEAD
+  res.end(body); // Node omits the body for HEAD
 }
 
 /**
- * Aborts a response that has begun by closing its connection, so that a partial response does not look complete. HTTP/1.0 has
- * no chunked encoding, so only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
+ * Aborts an unfinished response by closing its connection, so that a partial response does not look complete. HTTP/1.0 has no
+ * chunked encoding, so only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   const { socket } = res;
-  // Once the end of the stream is being sent, after all other bytes, Node can't reset the socket and would never close it.
+  // Once all bytes are sent and the socket is ending, Node can't reset the socket and would never close it.
   const canReset = socket !== null && (!socket.writableEnded || socket.writableLength > 0);
   if (res.req.httpVersion === '1.0' && canReset) socket.resetAndDestroy();
   res.destroy();

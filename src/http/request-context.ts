@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Details of a request while it is being served. Handlers and upstream requests read them, and some add to them. */
+/** Details of a request that is being served, for handlers and upstream requests to read and extend. */
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
@@ -12,14 +12,14 @@ export interface RequestContext {
 }
 
 /**
- * How a request used its session's access token:
+ * How a request used the access token of its session:
  *
  * - `unexpired`: the token had not expired.
  * - `refreshed_ahead`: the token had not expired, and the request started its background refresh.
  * - `refreshed`: the token had expired, and the request waited for a refresh.
  * - `replayed`: the service refused the token with a 401, and the request was repeated with a new token.
  * - `refused`: the service refused the token, and the request was not repeated.
- * - `failed`: the token had expired, and a refresh provided no new one.
+ * - `failed`: the request needed a new token, but the refresh failed.
  */
 export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
 
@@ -35,10 +35,10 @@ const CONTEXT = Symbol('request context');
 const ID = Symbol('request id');
 type WithContext = ServerResponse & { [CONTEXT]?: RequestContext; [ID]?: string };
 
-/** Returns the context of the request that a response belongs to. Throws if the access log has not begun the request. */
+/** Returns the context of the request that a response belongs to. Throws if the access log is not tracking the request. */
 export function requestContext(res: WithContext): RequestContext {
   const { [CONTEXT]: context } = res;
-  if (context === undefined) throw new Error('the request has no context: AccessLog.begin() makes one');
+  if (context === undefined) throw new Error('the request has no context: call AccessLog.begin() first');
   return context;
 }
 
@@ -47,8 +47,8 @@ export function attachContext(res: WithContext, context: RequestContext): void {
 }
 
 /**
- * Returns the id of a request: the same in `X-Request-Id`, log lines, error pages and upstream requests. It is generated on
- * first use and never taken from the client.
+ * Returns the request id, which is the same in `X-Request-Id`, log lines, error pages and upstream requests. The id is
+ * generated on first use and never taken from the client.
  */
 export function requestId(res: WithContext): string {
   return (res[ID] ??= randomUUID());
@@ -56,7 +56,7 @@ export function requestId(res: WithContext): string {
 
 /**
  * Returns the client address: the peer of the connection or, behind `proxies` trusted reverse proxies, the address that the
- * outermost proxy saw. Each proxy appends its peer's address to `X-Forwarded-For`. Anything before that could be forged by the client.
+ * outermost proxy saw. Each proxy appends its peer to `X-Forwarded-For`. The client can forge earlier addresses.
  */
 export function clientAddress(req: IncomingMessage, proxies: number): string {
   const peer = req.socket.remoteAddress ?? '';
@@ -68,21 +68,22 @@ export function clientAddress(req: IncomingMessage, proxies: number): string {
   return isIP(address) === 0 ? 'unknown' : address;
 }
 
-/** Removes the port that some proxies add, and that changes with each connection: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
+/** Removes the port that some proxies add and that differs for each connection: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
 function withoutPort(address: string): string {
   const { v4, v6 } = /^(?:(?<v4>[\d.]+):\d+|\[(?<v6>[^\]]+)\](?::\d+)?)$/.exec(address)?.groups ?? {};
   return v4 ?? v6 ?? address;
 }
 
-/** W3C Trace Context §3.2.2: lower case. Later versions may append fields. */
+/** Hexadecimal digits must be in lower case (W3C Trace Context §3.2.2). Later versions may append fields. */
 const TRACEPARENT =
   /^(?<version>[\da-f]{2})-(?<traceId>[\da-f]{32})-(?<parentId>[\da-f]{16})-[\da-f]{2}(?<more>-.*)?$/;
-/** W3C Trace Context §3.3.1.5: every recipient accepts 512 characters of `tracestate`. */
+/** At most 512 characters, the length that all vendors should propagate (W3C Trace Context §3.3.1.5). */
 const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
 
 /**
- * Reads the trace from request headers; null if there is no valid `traceparent`. A `tracestate` alone is dropped (W3C Trace Context
- * §4.2), and so is a header named in `Connection`, which is only for this hop (RFC 9110 §7.6.1).
+ * Reads the trace from request headers; returns null without a valid `traceparent`. Drops a `tracestate` without a
+ * `traceparent` (W3C Trace Context §4.2). Drops any header named in `Connection`, because such a header is only for this hop
+ * (RFC 9110 §7.6.1).
  */
 export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
   const { traceparent, tracestate, connection = '' } = headers;

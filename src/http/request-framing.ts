@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
 /**
- * Beyond about 1,000 header fields, Node 20 drops some, possibly including `Content-Length` (CVE-2026-58044). The server
- * therefore disables the parser's limit and applies this limit to the raw headers.
+ * If a request has more than about 1,000 header fields, Node 20 drops some, possibly including `Content-Length`
+ * (CVE-2026-58044). The server therefore disables the parser's limit and applies this limit to the raw headers.
  */
 const MAX_HEADER_FIELDS = 100;
 /** A host with an optional port, without spaces, commas, path or user (RFC 9112 §3.2). The host need not exist. */
@@ -11,7 +11,7 @@ const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
 /**
  * Checks the framing of a request beyond what Node's parser enforces (RFC 9112 §2.3, §3.2, §6.1). Returns the error to send, or
- * null. Sending it closes the connection, because recipients may disagree on where such a request ends.
+ * null. The error closes the connection, because recipients may disagree on where a badly framed request ends.
  */
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
@@ -21,21 +21,21 @@ export function checkFraming(req: IncomingMessage): AppError | null {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return new AppError('http_version_not_supported');
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
-    return badRequest('Send Transfer-Encoding: chunked in HTTP/1.1, or a Content-Length.');
+    return badRequest('Send Transfer-Encoding: chunked over HTTP/1.1, or send a Content-Length.');
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
-/** Checks that there is exactly one valid Host header (RFC 9112 §3.2). `req.headers` would show only the first of several. */
+/** Checks for exactly one valid Host header, optional in HTTP/1.0 (RFC 9112 §3.2). `req.headers` would hide duplicates. */
 function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
   let host: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
-    if (host !== undefined) return badRequest('Send one Host header, not two.');
+    if (host !== undefined) return badRequest('Send only one Host header.');
     host = rawHeaders[index + 1] ?? '';
   }
   if (host === undefined) return httpVersion === '1.0' ? null : badRequest('Send a Host header.');
-  return HOST.test(host) ? null : badRequest('The Host header must hold a host, with or without a port.');
+  return HOST.test(host) ? null : badRequest('The Host header must contain a host, with or without a port.');
 }
 
 /** Refuses every expectation except 100-continue (RFC 9110 §10.1.1). Node's own 417 would keep the connection open. */

@@ -7,22 +7,22 @@ import { stopListening } from './node-internals.ts';
 
 export interface ShutdownOptions {
   readonly isReadinessCheck: (req: IncomingMessage) => boolean;
-  /** Whether clients are load balancers, which keep idle connections and retry elsewhere when one closes. */
+  /** Whether clients are load balancers, which keep idle connections and retry elsewhere when a connection closes. */
   readonly behindLoadBalancer: boolean;
 }
 
 /** Maximum fraction of the drain during which the server accepts new connections. */
 const ACCEPTING_PART = 1 / 3;
-/** Maximum time a closing connection waits for the client, in ms; never more than half of the drain. */
+/** Maximum time a closing connection waits for the client, in ms; never more than half the drain. */
 const LINGER_MS = 2_000;
-/** Maximum wait for destroyed sockets to close, in ms. Normally they close immediately. */
+/** Maximum wait for destroyed sockets to close, in ms. Destroyed sockets normally close immediately. */
 const DESTROY_MS = 1_000;
-/** A client that polls readiness at longer intervals than this (ms) is not treated as a load balancer. */
+/** Maximum interval between readiness checks from a load balancer, in ms. */
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
- * Shuts a server down without losing requests. It keeps serving until a load balancer that polls readiness has seen a 503
- * (docs/decisions/0008).
+ * Shuts a server down without losing requests. The server keeps serving until a load balancer that polls readiness has received
+ * a 503 (docs/decisions/0008).
  */
 export class Shutdown {
   readonly #server: Server;
@@ -32,7 +32,7 @@ export class Shutdown {
   readonly #loadBalancerInformed = createDeferred<void>();
   #requestedAt = -Infinity;
   #checkedAt = -Infinity;
-  /** The longest recent interval between checks, in ms. It decays, because the checks of two load balancers are irregular. */
+  /** The longest recent interval between checks, in ms. Checks from two load balancers are irregularly spaced. */
   #checkIntervalMs = 0;
 
   constructor(
@@ -53,7 +53,7 @@ export class Shutdown {
     if (this.#drain !== null) connection.drain(this.#drain);
   }
 
-  /** Records from each request whether a load balancer polls readiness, and whether it still sends requests. */
+  /** Records whether a load balancer polls readiness and still sends requests. */
   onRequest(req: IncomingMessage, res: ServerResponse): void {
     const now = performance.now();
     if (!this.#options.isReadinessCheck(req)) {
@@ -91,9 +91,8 @@ export class Shutdown {
   }
 
   /**
-   * Resolves once the next readiness check has received its response and no request has arrived for GRACE_MS, because by then
-   * the load balancer uses other servers. Resolves immediately if no load balancer polls readiness, and at `latest` in any
-   * case.
+   * Resolves once the next readiness check has received its response and no request has arrived for GRACE_MS. By then, the load balancer is
+   * using other servers. Resolves immediately if no load balancer polls readiness, and never later than `latest`.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {
     // A check may be late by as much as one interval.

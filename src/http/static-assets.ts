@@ -12,8 +12,8 @@ const VERSION = /^[0-9a-f]{16}\//;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /**
- * Loads the pages' styles, scripts and images: all files in a folder, except hidden files. They are served from memory even if
- * the folder changes; otherwise a URL that browsers cache could get the content of another version.
+ * Loads the styles, scripts and images for pages: all files in a folder, except hidden files. Files are served from memory, so that a
+ * cached URL never gets the content of a different version.
  */
 export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
   const files = readFiles(folder);
@@ -25,8 +25,8 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
       return `${BASE}${version}/${file}`;
     },
     /**
-     * Serves `/assets/…` for GET and HEAD. Browsers cache a file under its current URL. A URL with no version, or with that of
-     * an older or newer process, gets this process's file, uncached.
+     * Serves `/assets/…` for GET and HEAD. Browsers cache a file under its current URL. A URL with no version, or with a different one,
+     * gets this process's file, which must not be cached.
      */
     serve: (req: Request, res: Response, next: NextFunction): void => {
       const path = req.path.startsWith(BASE) ? req.path.slice(BASE.length) : '';
@@ -38,7 +38,7 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
         return;
       }
       res.setHeader('cache-control', path.startsWith(`${version}/`) ? IMMUTABLE : 'no-store');
-      // Don't use Express's `send`: it responds to `If-None-Match: *` with a 304, which a cache would store.
+      // Don't use Express's `send`, which responds to `If-None-Match: *` with a 304 that a cache would store.
       res.type(extname(file)).setHeader('content-length', content.length);
       res.end(content);
     },
@@ -53,7 +53,7 @@ function readFiles(folder: string): ReadonlyMap<string, Buffer> {
   return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
 }
 
-/** Hashes names and contents. Lengths are included, so that different folders never produce the same input. */
+/** Hashes the names and contents of files. The lengths are included, so that different folders never produce the same input. */
 function versionOf(files: ReadonlyMap<string, Buffer>): string {
   const hash = createHash('sha256');
   for (const [path, content] of files) hash.update(`${path}\0${content.length}\0`).update(content);

@@ -10,7 +10,7 @@ export type Render = (name: string, data: object) => string;
 const VIEWS = fileURLToPath(new URL('../../views', import.meta.url));
 
 /**
- * Compiles all templates in a folder. `shared` is passed to all of them. Rendering never reads a file, so error pages work even
+ * Compiles all templates in a folder. Every template receives `shared`. Rendering never reads a file, so error pages work even
  * when file descriptors run out.
  */
 export function createRender(shared: object = {}, views = VIEWS): Render {

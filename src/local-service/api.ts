@@ -10,8 +10,8 @@ import type { SeedWorkspaces, Workspace } from './seed/workspaces.ts';
 export const API_PATH = '/api/public/v1';
 
 /**
- * A request needs one of these scopes. The public service uses the plural names. A token that may read the contents of a
- * workspace may also read the workspace itself.
+ * Scopes that permit each kind of request; any one of them is enough. The public service uses the plural names. A scope for the
+ * contents of a workspace also permits reading the workspace itself.
  */
 const ROOM_SCOPES = ['room:read', 'rooms:read'];
 const MURAL_SCOPES = [...ROOM_SCOPES, 'mural:read', 'murals:read'];
@@ -22,7 +22,7 @@ const DEFAULT_ITEMS = 50;
 
 type ItemsIn = (workspace: Workspace) => Items<unknown>;
 
-/** Serves the lists in interface 4.4 and 4.5 under `/api/public/v1`; anything else there gets a 404 or 405. */
+/** Serves the API in interface 4.4 and 4.5 under `/api/public/v1`. Other requests under this path get a 404 or 405. */
 export function apiRoutes(
   seed: SeedWorkspaces,
   accessTokens: OAuthStore['accessTokens'],
@@ -30,7 +30,7 @@ export function apiRoutes(
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
 
-  /** Finds the workspace named in the path. Throws 404 `WORKSPACE_NOT_FOUND`, even if it exists but belongs to another user. */
+  /** Finds the workspace named in the path. Throws 404 `WORKSPACE_NOT_FOUND` if this user has no such workspace. */
   const requireWorkspace = (userId: string, req: Request<{ id: string }>) => {
     const workspace = seed.find(userId, req.params.id);
     if (workspace !== undefined) return workspace;
@@ -78,8 +78,8 @@ export function bearerTokenOf(req: Request): string | undefined {
 const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
 
 /**
- * Resolves with the grant for the request's access token if it has one of `scopes`. Otherwise rejects with 401 `UNAUTHORIZED`
- * (no token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, or with 403 `INVALID_SCOPE`, each with a
+ * Resolves with the grant for the request's access token if the grant has one of `scopes`. Otherwise, rejects with 401
+ * `UNAUTHORIZED` (no token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, or with 403 `INVALID_SCOPE`, each with a
  * `WWW-Authenticate` header (RFC 6750 §3).
  */
 async function requireGrant(
@@ -102,7 +102,7 @@ async function requireGrant(
       throw refusal(401, 'TOKEN_EXPIRED', 'The access token has expired', 'invalid_token');
     case 'valid': {
       if (scopes.some((scope) => check.grant.scopes.includes(scope))) return check.grant;
-      const message = `This needs one of: ${scopes.join(', ')}`;
+      const message = `This request needs one of these scopes: ${scopes.join(', ')}`;
       throw refusal(403, 'INVALID_SCOPE', message, 'insufficient_scope');
     }
   }

@@ -28,8 +28,8 @@ interface AuthorizationParts {
 }
 
 /**
- * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the same
- * URL, including its query. Every step therefore checks the entire request again, and the service keeps no state between steps.
+ * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Both forms post to the same URL,
+ * including its query. Every step therefore checks the entire request again, and the service keeps no state between steps.
  */
 export function authorizationEndpoint(parts: AuthorizationParts, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -64,7 +64,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
     const formToken = form.get('form_token') ?? '';
     const step = hasRepeatedName(form) ? '' : (form.get('step') ?? '');
     if (!isValidFormToken(formToken, browser.secret, rawQuery(req))) {
-      // The user has signed in from another tab meanwhile. Continue to the consent page.
+      // If the user has since signed in using another tab, continue to the consent page.
       if (step === 'sign-in' && browser.account !== undefined) redirect(res, address);
       else res.status(403).send(parts.pages.staleForm(address));
       return;
@@ -87,7 +87,7 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
         redirect(res, address);
         return;
       case 'allow':
-        // If the sign-in has expired meanwhile, the same URL shows the sign-in page again.
+        // If the sign-in has since expired, the same URL shows the sign-in page again.
         redirect(res, browser.account === undefined ? address : await allow(parts, browser.account, request));
         return;
       case 'deny':
@@ -99,12 +99,12 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
   };
 }
 
-/** Returns the URL to which the forms for this request post, and which shows the next form. */
+/** Returns the URL that receives the forms for this request and shows the next form. */
 function addressOf(req: Request): string {
   return `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
 }
 
-/** Returns the authorization request if it is valid. Otherwise responds to it and returns undefined. */
+/** Returns the authorization request if it is valid. Otherwise, responds with an error and returns undefined. */
 function acceptRequest(
   { registration, pages }: AuthorizationParts,
   req: Request,
@@ -129,7 +129,7 @@ async function allow(
 }
 
 function denialOf({ redirectUri, rawState }: AuthorizationRequest): string {
-  const description = 'The user did not allow the app.';
+  const description = 'The user denied the request.';
   return toCallback(redirectUri, { error: 'access_denied', error_description: description }, rawState);
 }
 

@@ -14,7 +14,7 @@ export interface AuthorizationRequest {
 type AuthorizationCheck =
   /** The redirect URI can't be trusted, so the error is shown to the user. */
   | { readonly kind: 'untrusted'; readonly detail: string }
-  /** The client made a mistake. The redirect to `location` passes the error and the state to the client. */
+  /** The request is invalid. The redirect to `location` passes the error and the state to the client. */
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 
@@ -24,12 +24,12 @@ export interface Registration {
   readonly scopes: readonly string[];
 }
 
-/** An S256 challenge is the SHA-256 of the verifier, 32 bytes as base64url (RFC 7636 §4.2). */
+/** An S256 challenge: the SHA-256 hash of the verifier, 32 bytes in base64url (RFC 7636 §4.2). */
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Checks the parameters of interface 4.1 and RFC 7636 §4.3, in the order given in RFC 6749 §4.1.2.1. Client and redirect URI
- * come first, because all other errors are reported by a redirect. A parameter without a value is treated as absent.
+ * Checks the parameters of interface 4.1 and RFC 7636 §4.3, in the order given in RFC 6749 §4.1.2.1. The client and the redirect
+ * URI come first, because all other errors are reported in a redirect. A parameter without a value is treated as absent.
  */
 export function checkAuthorizationRequest(rawQuery: string, registration: Registration): AuthorizationCheck {
   const query = parseParameters(rawQuery);
@@ -39,7 +39,7 @@ export function checkAuthorizationRequest(rawQuery: string, registration: Regist
     return { kind: 'untrusted', detail: 'No app with this client_id is registered here.' };
   const redirectUri = query.get('redirect_uri') ?? '';
   if (!registration.redirectUris.includes(redirectUri))
-    return { kind: 'untrusted', detail: 'redirect_uri is missing or is not one that the app registered.' };
+    return { kind: 'untrusted', detail: 'redirect_uri is missing, or the app has not registered it.' };
 
   const rawState = findRawState(rawQuery);
   const problem = findProblem(query, registration.scopes);
@@ -59,7 +59,7 @@ export function checkAuthorizationRequest(rawQuery: string, registration: Regist
   };
 }
 
-/** Adds parameters to the redirect URI. Its own query is kept as registered (RFC 6749 §3.1.2). */
+/** Adds parameters to the redirect URI, and keeps the registered query of the URI (RFC 6749 §3.1.2). */
 export function toCallback(
   redirectUri: string,
   parameters: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ export function toCallback(
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}${state}`;
 }
 
-/** Finds the state without decoding it, which would change bytes that are not UTF-8. */
+/** Finds the state without decoding it, because decoding would change bytes that are not UTF-8. */
 function findRawState(rawQuery: string): string | undefined {
   const [state, ...more] = rawQuery.split('&').filter((pair) => parseParameters(pair).has('state'));
   return more.length > 0 ? undefined : /=(.+)$/s.exec(state ?? '')?.[1];

@@ -6,7 +6,7 @@ import { isSameSecret, newSecret, secretKey } from './secrets.ts';
 
 /** A user who can sign in to the local service. */
 export interface Account {
-  /** Also the user name. */
+  /** The id of the account, which is also the user name. */
   readonly id: string;
   readonly firstName: string;
   readonly lastName: string;
@@ -14,7 +14,7 @@ export interface Account {
 
 /** A browser at the authorization endpoint. */
 export interface Browser {
-  /** Value of the browser's cookie, and the key for its form tokens. Absent on the first visit. */
+  /** Value of the browser's cookie, and the key for form tokens. Absent on the first visit. */
   readonly secret?: string;
   /** The account that is signed in with this cookie. */
   readonly account?: Account;
@@ -22,7 +22,7 @@ export interface Browser {
 
 export type BrowserSignIn = ReturnType<typeof createBrowserSignIn>;
 
-/** The accounts. Their passwords are in plain text and documented, because this service runs on the developer's own machine. */
+/** The accounts. The passwords are documented in plain text, because this service runs on the developer's own machine. */
 const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
   { id: 'demo', password: 'demo', firstName: 'Robin', lastName: 'Vesterholt' },
   { id: 'guest', password: 'guest', firstName: 'Inês', lastName: 'Tavares' },
@@ -39,7 +39,7 @@ export function findAccount(userName: string, password: string): Account | undef
 }
 
 /**
- * Signs browsers in on the service's own pages. Redis stores each sign-in under a hash of the browser's cookie, which lasts for
+ * Handles sign-in on the service's own pages. Redis stores each sign-in under a hash of the browser's cookie, which lasts for
  * the browser session and is sent only to `path`. Every promise rejects with StoreUnavailableError while Redis is down.
  */
 export function createBrowserSignIn(redis: RedisClient, path: string) {
@@ -65,7 +65,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
       const account = ACCOUNTS.find(({ id }) => id === userId);
       return { secret, ...(account !== undefined && { account }) };
     },
-    /** Signs the account in under a new cookie, because an attacker may have planted the previous one (session fixation). */
+    /** Signs the account in under a new cookie, because an attacker may have planted the old cookie (session fixation). */
     async signIn(res: Response, before: Browser, account: Account): Promise<void> {
       await forget(before);
       const secret = newSecret();
@@ -80,14 +80,14 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
 }
 
 /**
- * Derives the token that protects a form against cross-site requests from the browser's cookie and the query of the
- * authorization request. A form that was shown for one app or scope can't be sent for another.
+ * Returns the token that protects a form against cross-site requests: an HMAC of the authorization query, keyed with the
+ * browser's cookie. A form that was shown for one app or scope can't be sent for another.
  */
 export function toFormToken(browserSecret: string, query: string): string {
   return createHmac('sha256', browserSecret).update(`form\n${query}`).digest('base64url');
 }
 
-/** Whether the form was shown to this browser for this request. */
+/** Returns whether the form was shown to this browser for this request. */
 export function isValidFormToken(token: string, browserSecret: string | undefined, query: string): boolean {
   return browserSecret !== undefined && isSameSecret(token, toFormToken(browserSecret, query));
 }

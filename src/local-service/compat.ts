@@ -8,7 +8,7 @@ import { TOKEN_PATH } from './token-endpoint.ts';
 
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 
-/** Additional path at which this mode serves the authorization endpoint. */
+/** Additional path of the authorization endpoint in compatibility mode. */
 export const PATH_WITHOUT_SLASH = AUTHORIZATION_PATH.slice(0, -1);
 
 /** Alternative endpoint paths, each with the corresponding path in the interface. */
@@ -20,8 +20,8 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Creates the router for LOCAL_SERVICE_COMPAT, which runs before the endpoints. It rewrites requests from common clients so
- * that they conform to the interface. The strict endpoints are unaware of this mode. `errors` is a tokenErrorHandler.
+ * Creates the router for LOCAL_SERVICE_COMPAT. The router runs before the endpoints, and rewrites requests from common clients
+ * so that they conform to the interface. The strict endpoints are unaware of this mode. `errors` is a tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -40,7 +40,7 @@ function rewritePath(): RequestHandler {
   };
 }
 
-/** Converts a token request, whether its body is a form or JSON, to a form that contains the credentials. */
+/** Converts a token request with a form or JSON body to a form that contains the credentials. */
 function rewriteTokenRequest(registered: RegisteredClient): RequestHandler {
   return (req, _res, next) => {
     const form = formFields(req.body) ?? fieldsOfJson(req.body);
@@ -93,8 +93,8 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
 }
 
 /**
- * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding the id and secret, but many clients don't.
- * If the credentials match the registered app without decoding, they are not decoded.
+ * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding the id and secret, but many clients send
+ * both as they are. Credentials that match the registered app as sent are not decoded.
  */
 function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
   const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];
@@ -107,7 +107,7 @@ function parseBasic(header: string, registered: RegisteredClient): RegisteredCli
     : { clientId: decodeForm(id) ?? id, clientSecret: decodeForm(secret) ?? secret };
 }
 
-/** Decodes form-encoded text; undefined if the text is not form-encoded. */
+/** Decodes form-encoded text. Returns undefined if the encoding is malformed. */
 function decodeForm(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -5,7 +5,7 @@ import { DEMO_CLIENT, boolean, host, integer, list, variables } from '../config/
 
 const MONTH_SECONDS = 30 * 86_400;
 
-/** The valid values and default for each of the service's variables. */
+/** The variables of the local service, with their valid values and defaults. */
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
   /** 0 picks a free port. */
@@ -20,11 +20,11 @@ export const localServiceVariables = {
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
   /** Number of workspaces in the `demo` account. */
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
-  /** Whether a refresh also returns a new refresh token and revokes the old one. */
+  /** If true, a refresh also returns a new refresh token and revokes the old one. */
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
-  /** Whether the service also accepts common client requests that deviate from the interface. */
+  /** If true, the service also accepts common client requests that deviate from the interface. */
   LOCAL_SERVICE_COMPAT: boolean().default(false),
-  /** Whether clients on the same machine can set faults at `/_faults`. */
+  /** If true, clients on the same machine can set faults at `/_faults`. */
   LOCAL_SERVICE_FAULTS: boolean().default(false),
 } as const;
 
@@ -38,12 +38,12 @@ type Values = {
   readonly [Name in keyof typeof localServiceVariables]: z.output<(typeof localServiceVariables)[Name]>;
 };
 
-/** The configuration of the local service, checked. */
+/** The validated configuration of the local service. */
 export type LocalServiceConfig = Readonly<ReturnType<typeof toConfig>>;
 
 /**
- * Reads the `LOCAL_SERVICE_*` variables. An empty variable is treated as unset. Throws a ConfigError that lists every problem,
- * with the name of the variable but never its value.
+ * Reads the `LOCAL_SERVICE_*` variables. An empty variable is treated as unset. Throws a ConfigError that lists every problem
+ * and names the variable, but never contains a value.
  */
 export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
   const { values, problems } = readVariables(localServiceVariables, env, ['LOCAL_SERVICE_CLIENT_SECRET']);

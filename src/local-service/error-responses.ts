@@ -32,7 +32,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Handlers for the three error formats: API JSON, a page for browsers, and OAuth errors from the token endpoint. */
+/** Handlers for the three error formats: JSON from the API, HTML pages for browsers, and OAuth errors from the token endpoint. */
 export interface ErrorHandlers {
   readonly api: ErrorRequestHandler;
   readonly page: ErrorRequestHandler;
@@ -68,7 +68,7 @@ export function refuseMethod(allowed: string): RequestHandler {
   };
 }
 
-/** Responds with 404, for paths without a route. */
+/** Responds with 404 to requests for paths without a route. */
 export function refusePath(): RequestHandler {
   return () => {
     throw new ServiceError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
@@ -77,7 +77,7 @@ export function refusePath(): RequestHandler {
 
 /**
  * Converts any error to a ServiceError and passes it to `send`. A Redis failure becomes a 503 with `Retry-After`. An unknown
- * error becomes a 500 that hides its cause, which is only logged.
+ * error becomes a 500 that hides the cause; only the log shows the cause.
  */
 function errorHandler(
   log: Logger,

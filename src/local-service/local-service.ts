@@ -32,8 +32,8 @@ const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', impor
 const DRAIN_MS = 2_000;
 
 /**
- * Creates the local service: a strict implementation of the service's entire interface, with seed data. All state is in Redis;
- * while Redis is down, requests that need it get a 503. `now`, in milliseconds, determines when codes and tokens expire.
+ * Creates the local service: a strict implementation of the real service's entire interface, with seed data. All state is in
+ * Redis; while Redis is down, requests that need Redis get a 503. `now` returns the time in ms, for the expiry of codes and tokens.
  */
 export function createLocalService(
   config: LocalServiceConfig,
@@ -52,7 +52,7 @@ export function createLocalService(
   };
 
   const app = express();
-  // In any other environment, Express's default error handler would send the stack trace.
+  // Outside the production environment, Express's default error handler would send the stack trace.
   app.set('env', 'production');
   app.disable('x-powered-by');
   app.disable('etag');
@@ -85,7 +85,7 @@ export function createLocalService(
   return app;
 }
 
-/** Serves on a bound port. Disposing gives requests in progress at most two seconds to finish. */
+/** Serves requests on a bound port. On disposal, requests in progress get at most two seconds to finish. */
 export async function serve(listener: RequestListener, bound: BoundPort): Promise<AsyncDisposable> {
   const server = createServer(listener);
   await bound.handOver(server);
@@ -113,7 +113,7 @@ function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
-      // No form-action: Chromium would also apply it to the redirect after a form submission, which leads to the app.
+      // Omit form-action, because Chromium would also apply it to the redirect to the app after a form submission.
       directives: {
         defaultSrc: ["'none'"],
         styleSrc: ["'self'"],
@@ -122,7 +122,7 @@ function securityHeaders(): RequestHandler {
       },
     },
     xFrameOptions: { action: 'deny' },
-    // The service uses plain HTTP, on the developer's own machine.
+    // The service uses plain HTTP on the developer's own machine.
     strictTransportSecurity: false,
   });
 }

@@ -8,14 +8,14 @@ import { startPrivateRedis } from '../redis/private-redis.ts';
 import { loadProcessSettings } from './config.ts';
 import { createLocalService, serve } from './local-service.ts';
 
-/** Runs the local service on its own until `ended`, then closes everything. */
+/** Runs the local service on its own until `ended` resolves, then closes everything. */
 async function run(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config, logLevel, ...settings } = loadProcessSettings(env);
   const log = createLog(logLevel);
   await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_');
   await using privateRedis = settings.redis === undefined ? await startPrivateRedis() : null;
   const redis = createRedis(settings.redis ?? parseRedisUrl(privateRedis?.url ?? ''), log);
-  // Start even if the Redis in REDIS_URL is down. Requests that need it get a 503 until it is up.
+  // Start even if the Redis in REDIS_URL is down. Requests that need Redis get a 503 until Redis is up.
   await redisReady(redis).catch(() => {});
   await using _redis = { [Symbol.asyncDispose]: async () => closeRedis(redis) };
 

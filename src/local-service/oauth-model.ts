@@ -10,7 +10,7 @@ const { InvalidClientError, InvalidGrantError, InvalidRequestError, UnsupportedG
 /** The only registered app. */
 export type RegisteredClient = Pick<LocalServiceConfig, 'clientId' | 'clientSecret'>;
 
-/** The token request fields that this service uses. All others are ignored (RFC 6749 §3.2). */
+/** The token request fields that this service uses. All other fields are ignored (RFC 6749 §3.2). */
 export const TOKEN_FIELDS = [
   'client_id',
   'client_secret',
@@ -26,19 +26,19 @@ export type TokenRequest = Partial<Record<(typeof TOKEN_FIELDS)[number], string>
 
 type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel;
 
-/** The library only passes its "user" through. This service uses it for the grant, which names the user and scopes. */
+/** The library passes its "user" through unchanged. Here, the "user" is the grant, which names the user and scopes. */
 type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** Keeps the library from checking expiry with its own clock. The model has already checked it with `now`. */
+/** Keeps the library from checking expiry with its own clock. The model has already checked the expiry with `now`. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
  * Creates the @node-oauth/oauth2-server model for one token request. The library runs the steps of both grant types. The model
- * provides the store, and makes the checks that the library makes too late or with an error that differs from the interface.
+ * gives the library access to the store, and makes checks that the library makes too late or reports with the wrong error.
  * Methods reject with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
@@ -54,7 +54,7 @@ export function createOAuthModel(
     const grant = await store.grants.find(grantId);
     if (grant === undefined) throw new InvalidGrantError('The grant was revoked.');
     if (grant.clientId !== registered.clientId)
-      throw new InvalidGrantError('It was issued to another client.');
+      throw new InvalidGrantError('The grant belongs to another client.');
   };
 
   /** Revokes the grant for a replayed code (RFC 6749 §4.1.2). A code that is sent twice may have been stolen. */
@@ -66,8 +66,8 @@ export function createOAuthModel(
   return {
     async getClient(id, secret) {
       const known = isSameSecret(id, registered.clientId) && isSameSecret(secret, registered.clientSecret);
-      if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
-      // The library supports more grant types than the interface, and reports a name with unusual characters as malformed.
+      if (!known) throw new InvalidClientError('The client_id is unknown, or the client_secret is wrong.');
+      // The library supports additional grant types, and reports a type with unusual characters as malformed instead of unsupported.
       if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type))
         throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
       return client;
@@ -125,7 +125,7 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // The library's types require these, but only its authorization and API endpoints call them, and this service has its own.
+    // The library's types require these methods, but only parts of the library that this service doesn't use call them.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
@@ -135,17 +135,17 @@ const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
  * Throws InvalidGrantError if the verifier doesn't match the challenge (RFC 7636 §4.6), or if only one of them is present (RFC
- * 9700 §4.8.2). The library checks this only after using up the code, but a faulty request must not cost the app its code.
+ * 9700 §4.8.2). The library makes these checks only after using up the code, but a faulty request must not use up the code.
  */
 function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
   if (challenge === undefined) {
     if (verifier === undefined) return;
     throw new InvalidGrantError(
-      'The authorization request had no code_challenge: do not send a code_verifier.',
+      'The authorization request had no code_challenge, so do not send a code_verifier.',
     );
   }
   if (verifier === undefined)
-    throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');
+    throw new InvalidGrantError('code_verifier is missing, but the code has a code_challenge.');
   const actual = createHash('sha256').update(verifier).digest('base64url');
   if (!CODE_VERIFIER.test(verifier) || !isSameSecret(actual, challenge))
     throw new InvalidGrantError('code_verifier does not match the code_challenge.');

@@ -4,15 +4,15 @@ import { newSecret, secretKey, storeKey } from './secrets.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Used codes and expired tokens stay in Redis for this long, so that errors can say "used" or "expired". */
+/** Time for which Redis keeps used codes and expired tokens, so that errors can say "used" or "expired". */
 const REMEMBER_SECONDS = DAY_SECONDS;
 
-/** A refresh token and its grant end after this long without use. */
+/** Time without use after which a refresh token and its grant expire. */
 export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
 
-/** A user's consent. Codes and tokens refer to their grant, so revoking the grant revokes all of them. */
+/** A user's consent. Codes and tokens refer to their grant, so revoking a grant revokes all its codes and tokens. */
 export interface Grant {
-  /** The app that the user authorized. A code or token issued to another app is an `invalid_grant` (interface, section 7). */
+  /** The app that the user authorised. A code or token issued to another app is an `invalid_grant` (interface, section 7). */
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
@@ -22,7 +22,7 @@ export interface Grant {
 export interface CodeRecord {
   readonly grantId: string;
   readonly redirectUri: string;
-  /** S256 challenge (RFC 7636 §4.2). A code with a challenge can only be exchanged with its verifier. */
+  /** S256 challenge (RFC 7636 §4.2). A code with a challenge can be exchanged only with the verifier. */
   readonly codeChallenge?: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -37,7 +37,7 @@ interface AccessTokenRecord {
 
 interface RefreshTokenRecord {
   readonly grantId: string;
-  /** Milliseconds since the epoch; every use extends it. */
+  /** Milliseconds since the epoch. Every use of the token extends this time. */
   readonly idleUntil: number;
 }
 
@@ -76,7 +76,7 @@ function createGrants(redis: RedisClient) {
       return id;
     },
     find: async (id: string) => readJson<Grant>(redis, key(id)),
-    /** Restarts the grant's idle time. Never revives a revoked grant. */
+    /** Restarts the grant's idle timeout. Never revives a revoked grant. */
     async keep(id: string): Promise<void> {
       await storeReply(redis.expire(key(id), REFRESH_IDLE_SECONDS));
     },
@@ -94,7 +94,7 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
     async issue(code: Omit<CodeRecord, 'expiresAt'>): Promise<string> {
       const secret = newSecret();
       const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };
-      // The record outlives the code by a day, because a replay must still find the grant to revoke.
+      // The record outlives the code by a day, so that a replay can still revoke the grant.
       const seconds = codeSeconds + REMEMBER_SECONDS;
       await storeReply(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
@@ -164,7 +164,7 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
       const record = await readJson<RefreshTokenRecord>(redis, key(token));
       return record !== undefined && now() < record.idleUntil ? record.grantId : undefined;
     },
-    /** Restarts the token's idle time. Never revives a revoked token. */
+    /** Restarts the token's idle timeout. Never revives a revoked token. */
     async keep(token: string, grantId: string): Promise<void> {
       await storeReply(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
     },

@@ -6,7 +6,7 @@ import type { ServiceError } from './error-responses.ts';
 
 export type Pages = ReturnType<typeof createPages>;
 
-/** Renders the service's pages as HTML. `address` is the URL to which a page's form is sent, or at which it can be reopened. */
+/** Renders the service's pages as HTML. `address` is the URL that receives the form on a page, or that shows the form again. */
 export function createPages(
   render: Render,
   { clientId, compat, faults }: Pick<LocalServiceConfig, 'clientId' | 'compat' | 'faults'>,
@@ -45,31 +45,31 @@ export function createPages(
     staleForm: (address: string) =>
       render('local-service/error', {
         title: 'This form has expired',
-        detail: 'It belongs to another sign-in, or your browser blocks cookies from this service.',
+        detail: 'The form belongs to another sign-in, or your browser blocks cookies from this service.',
         link: { href: address, label: 'Start again' },
       }),
-    /** Shown if a form names no step, or more than one. */
+    /** Shown if a submitted form has no `step` field, or several. */
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
         detail: 'Return to the form and choose one option.',
         link: { href: address, label: 'Return to the form' },
       }),
-    /** `retryAt` is the URL to try again, if that may help. */
+    /** `retryAt` is the URL to retry, if a retry may help. */
     failure: ({ title, detail }: ServiceError, requestId: string, retryAt?: string) =>
       render('local-service/error', {
         title,
         ...(detail !== title && { detail }),
         link:
           retryAt === undefined
-            ? { href: '/', label: 'Go to the start page' }
+            ? { href: '/', label: 'Go to the home page' }
             : { href: retryAt, label: 'Try again' },
         requestId,
       }),
   };
 }
 
-/** Resources with singular names in scopes. Some scopes of the public service use the plural. */
+/** Resources whose names are singular in scopes. Some scopes of the public service use the plural. */
 const SINGULAR = new Set(['workspace', 'room', 'mural', 'template', 'user']);
 
 /** Describes what a scope of the form `resource:read` or `resource:write` allows. */

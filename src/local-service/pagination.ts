@@ -22,18 +22,18 @@ interface List<Item> {
 /** Items that are generated on access. */
 export interface Items<Item> {
   readonly count: number;
-  /** `index` from 0 to `count - 1`. */
+  /** `index` ranges from 0 to `count - 1`. */
   at(index: number): Item;
 }
 
-/** Resolves with the page of the list that the query requests, following the rules in interface 4.5. */
+/** Resolves with the page of the list that the query requests (interface 4.5). */
 export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
 
 /** The content of a cursor (the value of `next`), which only this service can decrypt. */
 interface Cursor {
   readonly list: string;
   readonly userId: string;
-  /** The `limit` in the first request, or null if it had none. All later requests must have the same (rule 4). */
+  /** The `limit` in the first request, or null if that request had none. Later requests must have the same limit (rule 4). */
   readonly limit: number | null;
   readonly offset: number;
   /** Milliseconds since the epoch. */
@@ -49,7 +49,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Creates the page reader. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, or with
+ * Creates the page reader, which rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, or with
  * StoreUnavailableError while Redis is down.
  */
 export function createPageReader(redis: RedisClient, now: () => number): PageReader {
@@ -88,7 +88,7 @@ export function expiredCursor(): ServiceError {
   return new ServiceError(
     400,
     'NEXT_TOKEN_EXPIRED',
-    'The next token has expired; start again with the first page',
+    'The next token has expired; start again from the first page',
   );
 }
 
@@ -104,14 +104,14 @@ function readLimit(query: URLSearchParams): number | null {
   return Number(text);
 }
 
-/** Reads the encryption key from Redis, so that cursors work after a restart and in every process. */
+/** Resolves with the encryption key in Redis. With this shared key, cursors work after a restart and in every process. */
 async function cursorKey(redis: RedisClient): Promise<Buffer> {
   const name = storeKey('next-token-key', 'current');
   const known = await storeReply(redis.getex(name, 'EX', KEY_IDLE_SECONDS));
   if (known !== null) return Buffer.from(known, 'base64url');
   const fresh = randomBytes(32).toString('base64url');
   const written = await storeReply(redis.set(name, fresh, 'EX', KEY_IDLE_SECONDS, 'NX'));
-  // If another process was first, use its key.
+  // If another process has stored a key in the meantime, use that key.
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
 

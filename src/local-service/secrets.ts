@@ -12,12 +12,12 @@ export function storeKey(kind: string, id: string): string {
   return `${PREFIX}${kind}:${id}`;
 }
 
-/** Returns the Redis key for a secret. It contains a hash, so that a copy of Redis reveals no codes, tokens or cookies. */
+/** Returns the Redis key for a secret. The key contains a hash, so that a copy of the Redis data reveals no codes, tokens or cookies. */
 export function secretKey(kind: string, secret: string): string {
   return storeKey(kind, sha256(secret).toString('base64url'));
 }
 
-/** Compares two secrets without revealing, through timing, their length or where they differ. */
+/** Compares two secrets without revealing the position of their first difference through timing. */
 export function isSameSecret(one: string, other: string): boolean {
   return timingSafeEqual(sha256(one), sha256(other));
 }

@@ -29,8 +29,8 @@ export function tokenEndpoint(
 }
 
 /**
- * Responds with one of the four errors in interface section 7: `invalid_client` with a 401, the others with a 400. Errors that
- * are not the client's fault get a 503 or 500 as API errors. If `takesBasic` is set, a 401 offers HTTP Basic (RFC 6749 §5.2).
+ * Responds with one of the four errors in interface section 7: `invalid_client` with a 401, and the other errors with a 400.
+ * Failures of the service itself get a 503 or 500 in the API format. If `takesBasic` is set, a 401 offers HTTP Basic (§5.2).
  */
 export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const handleAsApi = apiErrorHandler(log);
@@ -41,7 +41,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
       return;
     }
     const status = error.name === 'invalid_client' ? 401 : 400;
-    // Outside compatibility mode, omit WWW-Authenticate, because it would offer a method that is refused.
+    // Outside compatibility mode, omit WWW-Authenticate, because the header would advertise a method that is refused.
     if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
     res.set('pragma', 'no-cache');
     res.status(status).json({ error: error.name, error_description: error.message });
@@ -61,7 +61,7 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
       new OAuth2Server.Request({
         method: 'POST',
         query: {},
-        // Needed only because the library checks for a form. The body has already been read.
+        // The library requires these headers, although the body has already been read.
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
         body: request,
       }),
@@ -77,7 +77,7 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
 }
 
 /**
- * Reads a token request and checks what all of them must satisfy: a form with credentials in the body and no repeated fields.
+ * Reads a token request and checks the common requirements: a form with credentials in the body and no repeated fields.
  * Throws InvalidRequestError or InvalidClientError.
  */
 function readTokenRequest(req: Request): TokenRequest {
@@ -85,7 +85,7 @@ function readTokenRequest(req: Request): TokenRequest {
   if (form === undefined)
     throw new InvalidRequestError('The body must be of type application/x-www-form-urlencoded.');
   if (req.get('authorization') !== undefined)
-    throw new InvalidClientError('Send client_id and client_secret in the body; no other way is supported.');
+    throw new InvalidClientError('Send client_id and client_secret in the body, not in a header.');
   if (hasRepeatedName(form)) throw new InvalidRequestError('A parameter is repeated.');
 
   const request: TokenRequest = {};
@@ -98,12 +98,12 @@ function readTokenRequest(req: Request): TokenRequest {
   return request;
 }
 
-/** Whether a text consists of VSCHAR (RFC 6749 appendix A), the characters allowed in a client id or secret. */
+/** Returns whether a text consists of VSCHAR (RFC 6749 appendix A), the characters allowed in a client id or secret. */
 function isVisible(text: string | undefined): boolean {
   return text !== undefined && /^[\x20-\x7e]+$/.test(text);
 }
 
-/** Returns a client error as an OAuthError, and any other error as it was before the library wrapped it. */
+/** Returns a client error as an OAuthError, and any other error without the wrapper that the library added. */
 function toTokenError(error: unknown): unknown {
   if (error instanceof ServerError) return 'inner' in error ? error.inner : error;
   if (error instanceof OAuthError || error instanceof ServiceError) return error;

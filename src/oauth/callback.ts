@@ -21,7 +21,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     const transaction = await signIns.take(state, req.headers.cookie);
     const previous = currentSession(req);
     if (transaction === null) {
-      // Caused by a reload or the Back button. Don't show an error to users who are signed in.
+      // Don't show an error to a signed-in user who reloads the page or goes back to it.
       if (previous === null) throw new AppError('sign_in_attempt_unknown', { returnTo: HOME });
       res.redirect(303, HOME);
       return;
@@ -46,14 +46,12 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     // The browser cache may contain responses for the previous user (W3C Clear Site Data §3.1).
     res.setHeader('clear-site-data', '"cache"');
     if (config.cookieSameSite === 'lax') res.redirect(303, returnTo);
-    // Browsers send a strict cookie only with requests from a page on this site, so send a page in between.
+    // Browsers send a strict cookie only with requests from a page on this site, so send a page that then loads `returnTo`.
     else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: returnTo }));
   };
 }
 
-/**
- * Throws for an error response (RFC 6749 §4.1.2.1). Any site can link here with made-up errors, so only a plain code is shown.
- */
+/** Throws if the response is an error or has no code (RFC 6749 §4.1.2.1). Shows only plain error codes, as any site can link here. */
 function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
   const error = query.get('error');
   if (error === 'access_denied') throw new AppError('access_denied', { returnTo });

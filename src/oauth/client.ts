@@ -14,7 +14,7 @@ export type OAuthClient = ReturnType<typeof createOAuthClient>;
 /** The token endpoint responded with an OAuth error (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
-  /** The error code. It is not named `code`, because the logger prints that property, and an unknown code may quote secrets. */
+  /** The error code, which may quote secrets if it is unknown. The property is not named `code`, because the logger would print it. */
   readonly error: string;
 
   constructor(error: string) {
@@ -22,15 +22,15 @@ export class OAuthError extends Error {
     this.error = error;
   }
 
-  /** Whether the endpoint reports an outage, which is unrelated to the request (RFC 6749 §4.1.2.1). */
+  /** Returns whether the endpoint reports an outage rather than an error in the request (RFC 6749 §4.1.2.1). */
   get isOutage(): boolean {
     return this.error === 'server_error' || this.error === 'temporarily_unavailable';
   }
 }
 
 /**
- * No new access token is available now, although the grant may still be valid. The token endpoint is unreachable, too slow, or
- * refuses for a reason other than `invalid_grant`, or a refresh can't start. The session is kept.
+ * No new access token is available now, although the grant may still be valid. The token endpoint is unreachable or too slow,
+ * it responded with an error other than `invalid_grant`, or a refresh can't start. The session is kept.
  */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
@@ -51,15 +51,15 @@ export class InvalidAuthorizationResponseError extends Error {
   override readonly name = 'InvalidAuthorizationResponseError';
 }
 
-/** The token request was not written: `maySend` returned false. */
+/** The token request was not written, because `maySend` returned false. */
 export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Maximum lifetime of a token. It is longer than any session, and adding it to the current time gives a valid date. */
+/** Maximum lifetime of a token, in seconds. No session lasts longer, and the expiry is still a valid date. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Maximum size of a token response. Real responses are smaller, and a malicious one of this size can't exhaust memory. */
+/** Maximum size of a token response. Real responses are smaller, and a malicious response of this size can't exhaust memory. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Error codes from the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
@@ -77,8 +77,8 @@ const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Creates a confidential client for the service's authorization server, using openid-client. It sends the client credentials in
- * the form body, and always uses PKCE with S256 and `state`.
+ * Creates a confidential client for the service's authorization server, using openid-client. The client sends its credentials
+ * in the form body, and always uses PKCE with S256 and `state`.
  */
 export function createOAuthClient(options: {
   readonly publicOrigin: string;
@@ -97,7 +97,7 @@ export function createOAuthClient(options: {
   const redirectUri = `${options.publicOrigin}/auth/callback`;
   const sendTokenRequest = createTokenRequestSender(timeoutSeconds * 1_000);
 
-  /** Creates the configuration for one request. openid-client can't set headers per request, and the secret may be reloaded. */
+  /** Creates a configuration per request, because openid-client can't set headers per request and the secret may change. */
   const configure = (fetchToken?: openid.CustomFetch) => {
     const configuration = new openid.Configuration(
       {
@@ -111,7 +111,7 @@ export function createOAuthClient(options: {
     );
     configuration.timeout = timeoutSeconds;
     if (fetchToken !== undefined) configuration[openid.customFetch] = fetchToken;
-    // The configuration allows http only on a loopback host or with ALLOW_INSECURE_SERVICE.
+    // Cloakroom's configuration allows http only on a loopback host or with ALLOW_INSECURE_SERVICE.
     // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning: Cloakroom allows http if the operator does
     if (serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
@@ -149,7 +149,10 @@ export function createOAuthClient(options: {
     } catch (cause) {
       if (isDeclined) throw new NotSentError('the token request was not sent', { cause });
       if (!isRequested && grantType === 'authorization_code')
-        throw new InvalidAuthorizationResponseError('no authorization response of the service', { cause });
+        throw new InvalidAuthorizationResponseError(
+          'the callback is not an authorization response from the service',
+          { cause },
+        );
       const isOAuthError = cause instanceof openid.ResponseBodyError;
       const error = isOAuthError ? new OAuthError(cause.error) : new TokenEndpointError(cause);
       countOutcome(toOutcome(error));
@@ -158,7 +161,7 @@ export function createOAuthClient(options: {
   };
 
   return {
-    /** Returns the URL to which the browser is sent to sign in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+    /** Returns the URL to which Cloakroom redirects the browser for sign-in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
     async authorizationUrl(state: string, verifier: string): Promise<URL> {
       return openid.buildAuthorizationUrl(configure(), {
         redirect_uri: redirectUri,
@@ -183,7 +186,7 @@ export function createOAuthClient(options: {
     },
 
     /**
-     * Requests a new access token (RFC 6749 §6), and keeps the refresh token if the response has no new one. Rejects with
+     * Requests a new access token (RFC 6749 §6), and keeps the refresh token if the response contains none. Rejects with
      * OAuthError, TokenEndpointError, or NotSentError if `maySend` returns false just before the request is written.
      */
     async refresh(
@@ -203,8 +206,8 @@ export function createOAuthClient(options: {
 }
 
 /**
- * Returns a function that sends each token request on a separate connection (docs/decisions/0003), so that a late or duplicate
- * response is never mistaken for the next user's. It doesn't follow redirects or decode content codings. It rejects with
+ * Returns a function that sends each token request on a separate connection (docs/decisions/0003). A late or duplicate response
+ * is then never mistaken for another user's. The function doesn't follow redirects or decode content codings. Rejects with
  * NotSentError if `maySend` returns false, with the abort reason of `signal`, or with an error that doesn't quote the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
@@ -230,8 +233,8 @@ export function createTokenRequestSender(timeoutMs: number) {
         headers,
         body: body.toString(),
         signal: signal ?? null,
-        // undici never pauses its parser below this size. If a connection ends while the parser is paused, undici throws an
-        // error that callers can't catch (nodejs/undici#5360).
+        // undici doesn't pause its parser while fewer bytes than this are buffered. If a connection ends while the parser is paused, undici
+        // throws an error that callers can't catch (nodejs/undici#5360).
         highWaterMark: 2 * MAX_RESPONSE_BYTES,
       });
       const bytes = await readAtMost(response.body, MAX_RESPONSE_BYTES);
@@ -244,8 +247,8 @@ export function createTokenRequestSender(timeoutMs: number) {
 }
 
 /**
- * Returns an undici interceptor that calls `maySend` in the same turn in which undici writes the request. Checking when the
- * connection opens would be too early: before its first request, a process spends a few milliseconds compiling undici's parser.
+ * Returns an undici interceptor that calls `maySend` in the same turn in which undici writes the request. Checking when the connection
+ * opens would be too early, because compiling undici's parser may still delay the first request of a process.
  */
 function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
@@ -261,7 +264,7 @@ function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInte
     });
 }
 
-/** Whether an error code is defined by RFC 6749. */
+/** Returns whether RFC 6749 defines an error code. */
 export function isStandardErrorCode(code: string): boolean {
   return STANDARD_ERROR_CODES.has(code);
 }

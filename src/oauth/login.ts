@@ -7,9 +7,9 @@ import type { AuthDeps } from './routes.ts';
 export const HOME = '/workspaces';
 
 /**
- * Maximum length of `return_to` in characters (docs/decisions/0005). It takes memory in Redis for ten minutes, so the limit is
- * lower for clients without a session cookie, and lowest for addresses with many sign-ins. Search result pages need long paths,
- * because one letter may take nine characters.
+ * Maximum length of `return_to` in characters (docs/decisions/0005). Each value occupies Redis memory for ten minutes, so the limit is
+ * lower without a session cookie, and lowest for addresses with many sign-ins. Search URLs can be long, because each Chinese character in
+ * the search text takes nine characters when percent-encoded.
  */
 const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
 
@@ -34,8 +34,8 @@ export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDep
 }
 
 /**
- * Returns the path on this site that `return_to` specifies, with query and fragment. Returns HOME if it is missing, malformed,
- * longer than `maxLength`, or leads to another site or back to sign-in. The result is safe in a `Location` header.
+ * Returns the path on this site that `return_to` specifies, with query and fragment. Returns HOME if the value is missing,
+ * malformed or too long, or if it leads to another site or back to sign-in. The result is safe in a `Location` header.
  */
 export function toReturnPath(
   value: unknown,

@@ -6,8 +6,8 @@ import { StoreUnavailableError } from '../redis/client.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `POST /auth/logout`: ends the session for good, and clears its cookie and the browser's data (W3C Clear Site Data §3.1). A
- * Redis failover right afterwards can restore the session, because replication is asynchronous (docs/performance.md).
+ * `POST /auth/logout`: ends the session, and clears its cookie and the browser's data (W3C Clear Site Data §3.1). A Redis failover
+ * immediately afterwards can restore the session, because replication is asynchronous (docs/performance.md).
  */
 export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {
@@ -25,7 +25,7 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
 }
 
 /**
- * Throws an error that says that the user is still signed in. Otherwise users might leave a shared computer without noticing.
+ * Throws an error that tells users that they are still signed in, so that nobody leaves a shared computer signed in by mistake.
  */
 function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
@@ -33,7 +33,7 @@ function throwStillSignedIn(error: unknown): never {
   throw new StoreUnavailableError(error, detail);
 }
 
-/** Refuses other methods with 405. Signing out is not safe (RFC 9110 §9.2.1), so a link or image must not trigger it. */
+/** Refuses other methods with 405. Sign-out is not safe (RFC 9110 §9.2.1), so links and images must not trigger it. */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
   const detail = 'You are not signed out. Select Sign out at the top of any page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));

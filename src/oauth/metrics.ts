@@ -18,13 +18,13 @@ export const SIGN_IN_OUTCOMES = [
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
 
-/** Why a request needs a refresh: its token has expired, is about to expire, or was refused with a 401. */
+/** Reasons for a refresh: the token of a request has expired, is about to expire, or was refused with a 401. */
 export const REFRESH_TRIGGERS = ['expired', 'expiring', 'unauthorized'] as const;
-/** Whether this process sent the token request, used the result of another refresh, or got no token. */
+/** Outcomes of a refresh: this process sent the token request, used the result of another refresh, or got no token. */
 export const REFRESH_OUTCOMES = ['refreshed', 'joined', 'failed'] as const;
 /**
- * Why a refresh failed. `invalid_grant` and `refused` are responses from the token endpoint; `token_endpoint` means that it is
- * unavailable. `lock` means that a refresh in another process did not finish.
+ * Causes of a failed refresh. `invalid_grant` and `refused` are responses from the token endpoint; `token_endpoint` means that
+ * it is unavailable. `lock` means that a refresh in another process did not finish.
  */
 export const REFRESH_FAILURES = [
   'invalid_grant',

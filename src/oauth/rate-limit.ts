@@ -12,22 +12,20 @@ import { settlesWithin } from '../promises.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
-/** Providers usually assign a customer at most a prefix of this length (RFC 6177), so each prefix is counted as one address. */
+/** Length of the IPv6 prefix that is counted as one address. Providers rarely assign a customer a shorter prefix (RFC 6177). */
 const IPV6_PREFIX = 48;
-/** Fraction of its limit above which an address is considered to have many sign-ins. */
+/** Fraction of the limit above which an address is considered to have many sign-ins. */
 const MANY_SIGN_INS_PART = 1 / 4;
-/**
- * Maximum wait for a count in Redis, in ms. It leaves time for a 503 within two seconds if the sign-in also waits for Redis.
- */
+/** Maximum wait for a count in Redis, in ms. Leaves time to send a 503 within two seconds if Redis is down. */
 const REDIS_TIMEOUT_MS = 200;
-/** Maximum number of keys that a process counts. Each key takes 150 bytes. */
+/** Maximum number of keys for which a process keeps a count. Each key takes 150 bytes. */
 const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
 
 /**
  * Limits the sign-ins from one client address to SIGN_INS_PER_ADDRESS in ten minutes, across all processes. Refuses further
- * sign-ins with a 429 (RFC 6585 §4). Requests with any method are counted, because each would write to Redis. Redis never
+ * sign-ins with a 429 (RFC 6585 §4). HEAD requests are counted too, because each of them also writes to Redis. Redis never
  * stores an address, only its HMAC under a key derived from the first session key.
  */
 export function createSignInLimit(deps: {
@@ -54,14 +52,14 @@ export function createSignInLimit(deps: {
       createHmac('sha256', addressKey.current)
         .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))
         .digest('base64url'),
-    // Otherwise the library would check its configuration on the first request and print to the console.
+    // By default, the library checks its configuration on the first request and prints to the console.
     validate: false,
     // Don't tell clients how much of the limit is left.
     legacyHeaders: false,
     standardHeaders: false,
     handler(req, res, next) {
       const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
-      // Logged once per address and window.
+      // Log once per address and window.
       if (used === limit + 1)
         log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-in limit reached');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
@@ -71,15 +69,15 @@ export function createSignInLimit(deps: {
   });
 }
 
-/** Whether the client address has started many sign-ins, even if it is within its limit. Never true without a limit. */
+/** Returns whether the client address has started many sign-ins, even if it is still within its limit. Always false without a limit. */
 export function hasManySignIns(req: Request): boolean {
   const { rateLimit: counted } = req as CountedRequest;
   return counted !== undefined && counted.used > counted.limit * MANY_SIGN_INS_PART;
 }
 
 /**
- * Counts per key, in windows that start with the first count. Redis counts across all processes. Each process also keeps its
- * own count, and uses it if Redis doesn't respond in time. Every key has a time to live.
+ * Counts sign-ins per key, in windows that start with the first sign-in. Redis counts across all processes. Each process also keeps its own
+ * count, and uses it if Redis doesn't respond in time. Every key has a time to live.
  */
 export function createSignInCounts(deps: {
   readonly redis: RedisClient;
@@ -112,7 +110,7 @@ export function createSignInCounts(deps: {
   };
 }
 
-/** Counts within this process. Beyond 20,000 keys, the least recently counted keys are dropped. */
+/** Creates a store that counts in this process only. Beyond 20,000 keys, the least recently counted keys are dropped. */
 export function createLocalCounts({
   windowMs,
   now,

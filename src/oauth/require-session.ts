@@ -4,7 +4,7 @@ import { loginUrl, returnPathOf } from '../http/error-pages.ts';
 import { currentSession } from '../session/express-session.ts';
 import type { Session } from '../session/record.ts';
 
-/** Redirects page requests without a session to sign-in, which returns to the page. */
+/** Redirects page requests without a session to sign-in, which then leads back to the page. */
 export const requireSession: RequestHandler = (req, res, next) => {
   if (currentSession(req) === null) res.redirect(303, loginUrl(returnPathOf(req, res)));
   else next();

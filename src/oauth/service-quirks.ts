@@ -14,7 +14,7 @@ export interface TokenResponse {
  * - A missing `token_type` defaults to `bearer`, and a missing `expires_in` to 900 s.
  * - A response with an `error` string is an OAuth error, whatever its status.
  *
- * Other members are dropped. Throws if the response is neither a success nor an OAuth error; the message doesn't quote it.
+ * Other members are dropped. Throws if the response is neither a success nor an OAuth error. Messages never quote the response.
  */
 export function toStandardResponse({ status, text }: TokenResponse): Response {
   const body = parseObject(text);
@@ -35,7 +35,7 @@ export function toStandardResponse({ status, text }: TokenResponse): Response {
   });
 }
 
-/** Returns a lifetime in seconds. An invalid lifetime is treated as missing, because the tokens may not be issued again. */
+/** Returns a lifetime in seconds. Treats an invalid lifetime as missing, because refusing the response could lose the tokens. */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
   const isValid = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;

@@ -12,7 +12,7 @@ import { createSignInTransactions } from './sign-in-transactions.ts';
 
 export type OAuthServices = ReturnType<typeof createOAuthServices>;
 
-/** Creates the services for sign-in and token refresh. Dispose of `tokens` to let refreshes in progress finish. */
+/** Creates the services for sign-in and token refresh. Disposing `tokens` waits for refreshes in progress. */
 export function createOAuthServices(deps: {
   readonly config: Config;
   readonly secrets: Reloadable<Pick<Config, 'clientSecret'>>;

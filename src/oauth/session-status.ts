@@ -8,16 +8,16 @@ import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `GET /auth/session`: reports whether the browser is signed in, and until when. Doesn't extend the idle time, so pages may
- * poll it. Times are ISO 8601, UTC.
+ * `GET /auth/session`: reports whether the browser is signed in, and until when. Doesn't restart the idle timeout, so pages may
+ * poll this endpoint. Times are ISO 8601, UTC.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => deps.store.peek(id, context));
 }
 
 /**
- * `POST /auth/session`: extends the idle time, like any use of the session, and responds like GET. Pages send it when the user
- * chooses to stay signed in. It never exceeds SESSION_MAX_SECONDS. It gets the cross-site check for unsafe API requests.
+ * `POST /auth/session`: restarts the idle timeout, like any use of the session, and responds like GET. Pages send this request when
+ * the user chooses to stay signed in. SESSION_MAX_SECONDS and the cross-site check apply.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;
@@ -45,7 +45,7 @@ function respondWith(
       }
       if (read?.usesFirstKey === false) res.append('Set-Cookie', cookie.write(read.id));
       const { record } = found.session;
-      // The browser clock may be wrong. Send a Date from the same clock, so that pages can compute the time left.
+      // The browser clock may be wrong, so send a Date header from which pages can compute the time left.
       res.set('Date', new Date(now()).toUTCString());
       res.json({
         signedIn: true,
@@ -54,7 +54,7 @@ function respondWith(
         scopes: record.grant.scopes,
       });
     } catch (error) {
-      sendProblem(res, toAppError(error)); // the client is a script, whatever its Accept says
+      sendProblem(res, toAppError(error)); // the client is a script, whatever its Accept header says
     }
   };
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 
-/** How long a user may take on the service's pages, in seconds. */
+/** Maximum time that a user may spend on the service's pages, in seconds. */
 const TRANSACTION_SECONDS = 600;
 
 const transactionSchema = z.object({
@@ -13,7 +13,7 @@ const transactionSchema = z.object({
   returnTo: z.string(),
   /** Hash of the cookie that binds the transaction to the browser. */
   browser: z.string(),
-  /** Session id in the cookie at the start. Browsers don't send a strict cookie when the service redirects back. */
+  /** The id in the session cookie when the sign-in started. Browsers don't send a strict cookie with the redirect to the callback. */
   previousSession: z.string().optional(),
 });
 
@@ -22,7 +22,7 @@ export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**
  * Stores sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. A single cookie binds
- * all transactions to the browser (RFC 9700 §4.7.1), so several tabs can sign in at the same time, and cookies don't
+ * all transactions to the browser (RFC 9700 §4.7.1). Several tabs can therefore sign in at the same time, and cookies don't
  * accumulate. Methods reject with StoreUnavailableError while Redis is down or full.
  */
 export function createSignInTransactions(deps: {
@@ -56,12 +56,12 @@ export function createSignInTransactions(deps: {
       const text = JSON.stringify({ ...transaction, browser: hash(browser) });
       const encrypted = encryption.encrypt(text, state, key);
       await storeReply(redis.set(key, encrypted, 'EX', TRANSACTION_SECONDS));
-      // Lax even if the session cookie is strict, because the service redirects back from another site.
+      // This cookie is lax even if the session cookie is strict, because the service redirects back from another site.
       const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
       return serialize(name, browser, { ...attributes, maxAge: TRANSACTION_SECONDS });
     },
 
-    /** Returns and deletes the transaction for a `state`; null if it is unknown, or if another browser started it. */
+    /** Returns and deletes the transaction for a `state`; null if the `state` is unknown or comes from a different browser. */
     async take(state: string, cookieHeader: string | undefined): Promise<SignInTransaction | null> {
       const browsers = browserCookies(cookieHeader).map(([, value]) => hash(value));
       if (browsers.length === 0) return null;
@@ -70,7 +70,7 @@ export function createSignInTransactions(deps: {
       const decrypted = encrypted === null ? null : encryption.decrypt(encrypted, state, key);
       if (decrypted === null) return null;
       const { data: transaction } = transactionSchema.safeParse(JSON.parse(decrypted.text));
-      if (transaction === undefined) return null; // started by another version
+      if (transaction === undefined) return null; // started by a different version of Cloakroom
       return browsers.includes(transaction.browser) ? transaction : null;
     },
   };

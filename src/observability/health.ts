@@ -4,14 +4,12 @@ import { createGauge } from './prometheus.ts';
 
 type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
-/**
- * Registers the health check gauges. A process with several apps is ready if all of them are, and draining if any of them is.
- */
+/** Registers the health check gauges. A process with several apps is ready if all apps are ready, and draining if any app is draining. */
 export function createHealthMetrics(registry: Registry) {
   return {
     watchReady: createGauge(registry, {
       name: 'cloakroom_ready',
-      help: '1 while /readyz is 200, otherwise 0.',
+      help: '1 while /readyz returns 200, otherwise 0.',
       combine: (values) => (values.length > 0 && values.every((value) => value === 1) ? 1 : 0),
     }),
     watchDraining: createGauge(registry, {
@@ -23,8 +21,8 @@ export function createHealthMetrics(registry: Registry) {
 }
 
 /**
- * Serves the health checks. `GET /healthz` returns 200 while the process is running. `GET /readyz` returns 200 while it can
- * serve requests, or 503 and what is missing, within two seconds. While Redis is full, the process is ready but `limited`,
+ * Serves the health checks. `GET /healthz` returns 200 while the process is running. `GET /readyz` responds within two seconds: with 200
+ * while the process can serve requests, otherwise with 503 and a `missing` list. While Redis is full, the process is ready but `limited`,
  * because users can't sign in. The gauges report the same state; `metrics` is null if metrics are off.
  */
 export function createHealthRouter({

@@ -2,13 +2,13 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export interface Logger extends PinoLogger {
   /**
-   * Writes the same line as pino would, in three quarters of the CPU time. Every request writes one (docs/decisions/0010).
+   * Writes the same line as pino would, in three quarters of the CPU time. Every request writes such a line (docs/decisions/0010).
    * Undefined fields are omitted.
    */
   writeLine(level: 'debug' | 'info', fields: LineFields): void;
 }
 
-/** Only plain values, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
+/** The values are plain, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
 type LineFields = Readonly<Record<string, string | number | boolean | undefined>> & { readonly msg: string };
 
 /**
@@ -40,8 +40,8 @@ function standardOutput(): DestinationStream {
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
 
 /**
- * Writes all lines from one turn of the event loop to standard output (or `output`) in one go, because a write costs as much as
- * building a line. A killed process loses the lines from its last turn.
+ * Writes all lines from one turn of the event loop to standard output (or `output`) in one go. A write takes as much CPU time as building a
+ * line. A killed process loses the lines from its last turn.
  */
 export function createBufferedOutput(output: DestinationStream = standardOutput()) {
   let buffered = '';
@@ -96,7 +96,7 @@ export function toLoggableMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
   if (error.name === 'ReplyError')
     return `Redis replied ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
-  return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
+  return error.message.replace(/Last error: .*/s, 'Last error: see the Sentinel logs');
 }
 
 /** Returns the stack without the leading message, which may span several lines. */

@@ -1,15 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** Closes connections that read nothing for 10 s. */
+/** Time without traffic after which a connection is closed, in ms. */
 const SILENCE_MS = 10_000;
-/** Maximum number of connections. Node keeps pipelined requests until the connection closes: about 5 MB per packet. */
+/** Maximum number of connections. Until a connection closes, Node keeps about 5 MB for each packet of pipelined requests. */
 const MAX_CONNECTIONS = 16;
 
 /**
- * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until disposed of. Each connection carries one
- * request. Requests that arrive while metrics are gathered share the result, because it is large and a client may never read
- * it.
+ * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until the server is disposed of. Each connection carries one
+ * request. Requests that arrive while metrics are being gathered share the result, because a result is large and may never be read.
  */
 export async function startMetricsServer(
   registry: Registry,

@@ -7,7 +7,7 @@ export function createRegistry(build: Build): Registry {
   collectDefaultMetrics({ register: registry });
   const info = new Gauge({
     name: 'cloakroom_build_info',
-    help: 'Version and revision of Cloakroom and version of Node. Always 1.',
+    help: 'Always 1. The labels give the version and revision of Cloakroom and the version of Node.',
     labelNames: ['version', 'revision', 'node'],
     registers: [registry],
   });
@@ -40,7 +40,7 @@ function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
 /** Adds a source to a gauge. */
 export type AddGaugeSource = (read: () => Promise<number>) => void;
 
-/** Registers a gauge that reads its sources at each scrape. `combine` merges their values if a process runs several apps. */
+/** Registers a gauge that reads its sources at each scrape. `combine` merges the values, because a process may run several apps. */
 export function createGauge(
   registry: Registry,
   options: {
@@ -64,12 +64,12 @@ export function createGauge(
 /** The observations for one set of labels. */
 export type DurationSeries = ReturnType<ReturnType<typeof createDurationHistogram>['series']>;
 
-/** Upper bounds in seconds, ranging from the gateway's own share of a request to the default service timeout. */
+/** Upper bounds in seconds, ranging from the time that the gateway itself takes to the default service timeout. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Registers a histogram that counts in arrays. prom-client's own histogram hashes the labels at each observation, which takes a
- * tenth of the CPU time of a proxied request.
+ * Registers a histogram that counts in arrays. prom-client's own histogram hashes the labels for each observation, which takes a tenth of
+ * the CPU time of a proxied request.
  */
 export function createDurationHistogram(
   registry: Registry,
@@ -109,7 +109,7 @@ export function createDurationHistogram(
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** One count per bucket, and one for longer durations. */
+  /** One count per bucket, and one for durations above all buckets. */
   readonly counts: Float64Array;
   sum: number;
 }
@@ -128,10 +128,10 @@ function toValues(name: string, buckets: readonly number[], { labels, counts, su
   ];
 }
 
-/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` without a response. */
+/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` if there was no response. */
 export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
 
-/** Returns the index of a status in STATUS_CLASSES. An invalid status is counted as `5xx`. */
+/** Returns the index of a status in STATUS_CLASSES. A status above 599 is counted as `5xx`. */
 export function statusClassIndex(status: number | undefined): number {
   return status === undefined ? 0 : Math.min(Math.max(Math.floor(status / 100), 1), 5) - 1;
 }

@@ -7,13 +7,13 @@ import { LOGIN, useLogin, type RedisLogin } from './login.ts';
 import { connectThroughSentinels } from './sentinel.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError, endSilentConnections } from './watchdog.ts';
 
-/** A client for a single Redis, a Redis behind Sentinels, or a cluster. All of them accept the same commands. */
+/** A client for a single Redis, a Redis behind Sentinels, or a cluster. All three accept the same commands. */
 export type RedisClient = Redis | Cluster;
 
-/** The event that closeRedis() emits, so that the client's timers and extra connections are closed as well. */
+/** The event that closeRedis() emits to stop the client's timers and close its extra connections. */
 const CLOSING = Symbol('closing');
 
-/** ioredis has `slotsRefreshInterval` for this, but it keeps running if a client is closed during a refresh. */
+/** How often to refresh the slots. ioredis keeps its `slotsRefreshInterval` running if a client is closed during a refresh. */
 const REFRESH_SLOTS_EVERY_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
@@ -51,7 +51,7 @@ export class StoreUnavailableError extends AppError {
 export function storeReply<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));
-    // If the process was paused, the reply may already be in the socket buffer. Read that first.
+    // If the process was paused, first read any reply that is already in the socket buffer.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
     const onReply = (reply: T) => {
       clearTimeout(timer);
@@ -83,7 +83,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
   }
 }
 
-/** Closes a client: gracefully with QUIT if Redis replies, otherwise immediately. */
+/** Closes a client gracefully with QUIT if Redis replies, otherwise immediately. */
 export async function closeRedis(client: RedisClient): Promise<void> {
   client.emit(CLOSING);
   await client.quit().catch(() => client.disconnect());
@@ -109,7 +109,7 @@ export type ConnectionOptions = ReturnType<typeof connectionOptions>;
 /** Returns the options for every connection. Commands never wait for a connection, and are never sent twice. */
 function connectionOptions({ username, password }: RedisLogin) {
   return {
-    // Pipelines reference each other, so they survive young-generation garbage collection (docs/decisions/0004).
+    // Pipelines reference each other, so minor garbage collections can't free them (docs/decisions/0004).
     enableAutoPipelining: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -118,7 +118,7 @@ function connectionOptions({ username, password }: RedisLogin) {
     disconnectTimeout: 200,
     keepAlive: 10_000,
     retryStrategy: reconnectDelay,
-    // Reconnect after a master has become a replica. Errors from scripts don't begin with this word in Redis 6.
+    // Reconnect after a master has become a replica. In Redis 6, errors from scripts don't begin with READONLY.
     reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -130,8 +130,8 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. Commands never wait for a node, because they could then run after the response to their request has
- * been sent. ioredis follows redirections for single commands. In a pipeline, it follows them for all keys or none, and
+ * Connects to a cluster. Commands never wait for a node, because they could then run after the response to their request has been sent.
+ * ioredis follows redirections for single commands. In a pipeline, ioredis follows redirections only if they apply to all keys, and
  * otherwise returns them as errors (ioredis issue 2075).
  */
 function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
@@ -143,8 +143,8 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     clusterRetryStrategy: reconnectDelay,
     redisOptions: connectionOptions(target),
   });
-  // Connect to each node before the first command needs it, because commands fail while their node is connecting. The client
-  // must query the cluster state first, for which it needs an unconnected node.
+  // Connect to each node before the first command needs it, because commands fail while their node is connecting. Wait until the
+  // client is ready, because its initial query of the cluster state needs an unconnected node.
   const connectNode = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // see "node error"
   };
@@ -156,7 +156,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     setImmediate(connectNode, node);
   });
   client.on('ready', () => client.nodes().forEach(connectNode));
-  // A hanging master does not announce which node has replaced it, so poll the slots.
+  // A hung master does not announce which node has replaced it, so poll the slots.
   const refreshing = setInterval(() => {
     if (client.status === 'ready') client.refreshSlotsCache();
   }, REFRESH_SLOTS_EVERY_MS).unref();
@@ -165,7 +165,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
   return client;
 }
 
-/** Logs once when a cluster node is lost and once when it is restored. Meanwhile, the sessions in its slots are unavailable. */
+/** Logs once when a cluster node is lost and once when it is restored. While a node is lost, the sessions in its slots are unavailable. */
 function logLostNodes(cluster: Cluster, log: Logger): void {
   const lost = new Set<string>();
   cluster.on('node error', (error: Error, node: string) => {

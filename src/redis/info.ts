@@ -8,7 +8,7 @@ export function parseInfo(text: string): RedisInfo {
   );
 }
 
-/** Whether Redis is full, according to the rule that Redis itself applies before a command that needs memory. */
+/** Returns whether Redis is full, according to the rule that Redis itself applies before a command that needs memory. */
 export function isFull(info: RedisInfo): boolean {
   const bytes = (field: string) => Number(info.get(field) ?? 0);
   const limit = bytes('maxmemory');

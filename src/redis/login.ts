@@ -24,7 +24,7 @@ const TRIAL_OPTIONS = {
   retryStrategy: () => null,
 } as const;
 
-/** Returns the login for Sentinels. They often share the password of their Redis, but they don't know its users. */
+/** Returns the login for Sentinels, which often share the password of Redis but don't know the users of Redis. */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
 }
@@ -40,9 +40,9 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 }
 
 /**
- * Tries a login over a separate connection to each connected server. Also reads the keys that `GET /readyz` reads, because a
- * user who can sign in may lack permission to read. `prefix` is the key prefix. Rejects with a ConfigError if Redis refuses the
- * login. Ignores servers that can't be reached.
+ * Tries a login over a separate connection to each connected server. Also reads the keys that `GET /readyz` reads, because a Redis user may
+ * lack permission to read them. `prefix` is the key prefix. Rejects with a ConfigError if Redis refuses the login. Ignores servers that
+ * can't be reached.
  */
 export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
   const keys = probeKeys(client, prefix);
@@ -50,9 +50,9 @@ export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefi
 }
 
 /**
- * Signs in again on every open connection, without interrupting commands, and uses the new login for all future connections. If
- * Redis refuses the login, rejects with a ConfigError, and all connections keep the old login, even on cluster nodes that
- * accepted the new one. A connection that is lost meanwhile uses the new login when it reconnects.
+ * Authenticates again on every open connection, without interrupting commands, and uses the new login for all future connections. If any
+ * server refuses the new login, restores the old login on all connections and rejects with a ConfigError. A connection that is lost in the
+ * meantime reconnects with the new login.
  */
 export async function changeLogin(client: Redis | Cluster, login: RedisLogin): Promise<void> {
   const connected = connectedTo(client);
@@ -86,7 +86,7 @@ async function tryAt(
     if (password !== undefined) await trial.auth(username ?? 'default', password);
     const { db = 0 } = connection.options;
     if (db !== 0) await trial.select(db);
-    // For a key on another node, Redis returns MOVED whether or not the user may read it.
+    // For a key on another node, Redis returns MOVED even if the user lacks permission to read the key.
     const replies = await Promise.allSettled(keys.map(async (key) => trial.getex(key, 'EX', 1)));
     for (const reply of replies)
       if (reply.status === 'rejected' && isRefusal(reply.reason)) throw reply.reason;
@@ -97,7 +97,7 @@ async function tryAt(
   }
 }
 
-/** Creates a connection to the same server. ioredis must not send commands of its own, because they might need a permission. */
+/** Creates a connection to the same server. ioredis must not send commands of its own, because the user might lack permission for them. */
 function openTrial(connection: Redis): Redis {
   const { sentinels } = connection.options;
   const { remoteAddress: host = '', remotePort: port = 0 } = connection.stream;
@@ -114,10 +114,10 @@ function isRefusal(error: unknown): error is Error {
 
 function toProblem(message: string, password: string | undefined): string {
   if (message.startsWith('NOPERM')) return 'REDIS_URL has a user without a permission that Cloakroom needs';
-  return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
+  return password === undefined ? 'REDIS_URL has no password, but Redis requires one' : REFUSED;
 }
 
-/** Signs in on a connection. Ignores a lost connection, because it uses the new login when it reconnects. */
+/** Authenticates on a connection. Ignores a lost connection, which uses the new login when it reconnects. */
 async function signIn(connection: Redis, { username, password }: RedisLogin): Promise<void> {
   if (password === undefined) return;
   try {
@@ -127,7 +127,7 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
   }
 }
 
-/** Signs in with the old login again. On a node that no longer accepts it, the connection keeps the new login. */
+/** Restores the old login. On a node that no longer accepts the old login, the connection keeps the new login. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
   // A connection without a password uses the default user, for which Redis then accepts any password.

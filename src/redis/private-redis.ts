@@ -12,9 +12,9 @@ export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 const START_WITHIN_MS = 10_000;
 
 /**
- * Supervises Redis from a shell that briefly outlives this process. When this process ends, even through kill -9, the pipe on
- * the shell's standard input closes. The shell then stops Redis, even if it is paused, and removes the folder. It prints the
- * process id of Redis, followed by the output from Redis.
+ * Supervises Redis from a shell that briefly outlives this process. When this process ends, even through kill -9, the pipe on the shell's
+ * standard input closes. The shell then stops Redis, even a paused Redis, and removes the folder. The shell prints the process id of Redis,
+ * followed by the output from Redis.
  */
 const SUPERVISOR = `
   folder=$1
@@ -32,9 +32,9 @@ const SUPERVISOR = `
 export type PrivateRedisMode = 'server' | 'sentinel';
 
 /**
- * Starts a `redis-server` without persistence that ends with this process. Only the current user can open its socket.
- * `settings` are added to its configuration file and override earlier settings; `port` and `bind` make it accessible to other
- * users. If the program is missing or doesn't start, rejects with a StartupError that quotes its output.
+ * Starts a `redis-server` that has no persistence and ends with this process. Only the current user can open the server's socket.
+ * `settings` are added to the server's configuration file and override earlier settings. With `port` and `bind`, other users can connect to
+ * the server. If the program is missing or doesn't start, rejects with a StartupError that quotes its output.
  */
 export async function startPrivateRedis(settings: readonly string[] = [], mode: PrivateRedisMode = 'server') {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));

@@ -7,7 +7,7 @@ import { COMMAND_TIMEOUT_MS } from './watchdog.ts';
 
 /** `read` reads the sessions for one or more requests. */
 export const REDIS_COMMANDS = ['read', 'other'] as const;
-/** No connection, no reply in time, no memory left, other error replies. */
+/** Kinds of failure: no connection, no reply in time, no memory left, and other error replies. */
 export const REDIS_ERRORS = ['unreachable', 'timeout', 'full', 'other'] as const;
 
 export type RedisMetrics = ReturnType<typeof createRedisMetrics>;
@@ -20,7 +20,7 @@ const BUCKETS = [
 export function createRedisMetrics(registry: Registry) {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
-    help: 'Redis commands from sending to reply: read (the sessions of one or more requests) or other.',
+    help: 'Time from a Redis command to its reply, by command: read (sessions for one or more requests) or other.',
     buckets: BUCKETS,
   });
   const countError = createCounter(registry, {
@@ -38,7 +38,7 @@ export function createRedisMetrics(registry: Registry) {
     settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // By now the caller has given up, even if a reply has arrived.
+      // After the command timeout, the caller has given up, even if a reply has arrived.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },
@@ -46,14 +46,14 @@ export function createRedisMetrics(registry: Registry) {
 }
 
 /**
- * Counts a client's commands by replacing its `sendCommand`, which ioredis 6.0.0 calls for every command. ioredis's own tracing
- * covers all clients in a process, and omits commands that fail because there is no connection. Review this patch for each new
- * version of ioredis; test/app/redis/redis-metrics.test.ts checks that it works.
+ * Counts a client's commands by replacing its `sendCommand`, which ioredis 6.0.0 calls for every command. ioredis's own tracing covers all
+ * clients in a process, but omits commands that fail because there is no connection. Review this patch for each new version of ioredis;
+ * test/app/redis/redis-metrics.test.ts checks that it works.
  */
 export function countCommands(client: RedisClient, metrics: RedisMetrics): void {
   const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
   client.sendCommand = (command: Command, ...more: unknown[]) => {
-    // ioredis sends these itself when it connects. Older Redis versions refuse some of them, which is not a failure.
+    // ioredis itself sends handshake commands when it connects. Old Redis versions refuse some of them, which is not a failure.
     const isHandshake = client.status === 'connect' && Command.checkFlag('HANDSHAKE_COMMANDS', command.name);
     if (!isHandshake) {
       const kind = isSessionRead(command) ? 'read' : 'other';

@@ -10,7 +10,7 @@ type SentinelTarget = RedisTarget & { kind: 'sentinel' };
 const SENTINEL_TIMEOUT_MS = 500;
 const SWITCHED = '+switch-master';
 
-/** Connects to the master that the Sentinels report, and follows it between servers until `stop` is called. */
+/** Connects to the master that the Sentinels report, and follows failovers until `stop` is called. */
 export function connectThroughSentinels(
   target: SentinelTarget,
   options: ConnectionOptions & { readonly db: number },
@@ -29,10 +29,10 @@ export function connectThroughSentinels(
 }
 
 /**
- * Leaves the master as soon as a Sentinel announces a new one. Otherwise the client would not notice a hanging master until its
- * next command. A former master that comes back also accepts writes until a Sentinel demotes it, and those writes are lost.
- * ioredis has `failoverDetector` for this, but it prints the addresses of lost Sentinels and retries them only after a minute.
- * It also disconnects from the new master each time another Sentinel announces it late.
+ * Disconnects from the master as soon as a Sentinel announces a new one. Otherwise, the client would not notice a hung master until its
+ * next command. A former master that comes back accepts writes until a Sentinel demotes it, but those writes are lost. The
+ * `failoverDetector` of ioredis prints the addresses of lost Sentinels and retries them only after a minute. The detector also disconnects
+ * from the new master each time another Sentinel announces that master late.
  */
 function watchSentinels(client: Redis, target: SentinelTarget, options: ConnectionOptions): () => void {
   const onSwitch = (_channel: string, message: string) => {
@@ -47,7 +47,7 @@ function watchSentinels(client: Redis, target: SentinelTarget, options: Connecti
     const login = toSentinelLogin(target);
     const watcher = new Redis({ ...others, ...login, ...sentinel, db: 0, autoResubscribe: false });
     endSilentConnections(watcher);
-    watcher.on('error', () => {}); // it reconnects, and the other Sentinels announce the same switch
+    watcher.on('error', () => {}); // the watcher reconnects, and the other Sentinels announce the same switch
     watcher.on('ready', () => void watcher.subscribe(SWITCHED).catch(() => {}));
     watcher.on('message', onSwitch);
     return watcher;

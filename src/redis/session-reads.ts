@@ -2,8 +2,8 @@ import { Cluster, type Command } from 'ioredis';
 import { StoreUnavailableError, storeReply, type RedisClient } from './client.ts';
 
 /**
- * Reads the value of a session key and restarts its time to live; null if there is no value. On failure, or after 1.5 s at the
- * latest, rejects with StoreUnavailableError.
+ * Reads the value of a session key and resets its time to live. Resolves to null if there is no value. On failure, or after 1.5 s without
+ * a reply, rejects with StoreUnavailableError.
  */
 export type ReadSession = (key: string) => Promise<string | null>;
 
@@ -14,7 +14,7 @@ interface Batch {
   readonly values: Promise<readonly Value[]>;
 }
 
-/** Maximum number of keys per script, because a script blocks Redis for other clients. This many reads take about 0.2 ms. */
+/** Maximum number of keys per script, because a script blocks all other Redis clients. This many reads take about 0.2 ms. */
 const MAX_KEYS = 100;
 
 /**
@@ -31,10 +31,10 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads all sessions requested in one turn of the event loop with a single command, which halves the cost
- * (docs/decisions/0004). It uses `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes
- * share a connection, so a session that has ended on one server is never read from another. In a cluster, each read is a
- * separate command, because the keys are in different slots.
+ * Reads the sessions requested in one turn of the event loop. A single command reads them all, which halves the cost (docs/decisions/0004).
+ * The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a
+ * session that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in
+ * different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
@@ -68,7 +68,7 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 }
 
-/** Whether a command reads sessions. */
+/** Returns whether a command reads sessions. */
 export function isSessionRead({ name, args }: Command): boolean {
   return name === 'getex' || (name === 'eval' && args[0] === READ_SESSIONS);
 }

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 
-/** Maximum time for a command, in ms. This leaves time to send a 503 within 2 s while Redis is down. */
+/** Maximum time for a command, in ms. The limit leaves time to send a 503 within 2 s while Redis is down. */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * A connection is closed if a pending command gets no reply for this long (ms), so that it doesn't delay further commands. If a
- * request sends a second command, it then fails soon after the first.
+ * A connection is closed if a pending command gets no reply for this long (ms), so that the connection doesn't delay further commands. If a
+ * request sends a second command, that command then fails soon after the first.
  */
 const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;
@@ -19,12 +19,11 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Closes the connection if its commands get no reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this, but it relies only
- * on the clock: after a pause (SIGSTOP, a paused container, a migrated virtual machine), the process would discard replies that
- * have already arrived. Here, a pause counts as one check, and replies in the socket buffer are read before the connection is
- * closed.
+ * Closes the connection if its commands get no reply for 1.7 to 1.8 s. The `socketTimeout` of ioredis relies only on the clock. After a
+ * pause (SIGSTOP, a paused container, a migrated virtual machine), `socketTimeout` would discard replies that have already arrived. Here, a
+ * pause counts as one check, and replies in the socket buffer are read before the connection is closed.
  *
- * This relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set on `connect`.
+ * This function relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set on `connect`.
  */
 export function endSilentConnections(redis: Redis): void {
   redis.on('connect', () => {
@@ -34,7 +33,7 @@ export function endSilentConnections(redis: Redis): void {
     let silentChecks = 0;
     const isSilent = () => silentChecks * CHECK_EVERY_MS > SILENCE_TIMEOUT_MS;
     const endIfSilent = () => {
-      if (isSilent()) stream.destroy(new Error('Redis left a command without a reply'));
+      if (isSilent()) stream.destroy(new Error('Redis did not reply to a command'));
     };
     const checking = setInterval(() => {
       silentChecks = redis.commandQueue.length === 0 ? 0 : silentChecks + 1;

@@ -7,20 +7,20 @@ import { derive, type Reloadable } from '../config/reloadable.ts';
 /** A session cookie with a valid signature. */
 export interface VerifiedCookie {
   readonly id: string;
-  /** Whether it is signed with the first session key. */
+  /** Whether the cookie is signed with the first session key. */
   readonly usesFirstKey: boolean;
 }
 
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
-/** Verifying a signature takes a tenth of the CPU time of a proxied request, and a browser sends the same header each time. */
+/** Maximum number of cached headers. Verifying a cookie signature takes a tenth of the CPU time of a proxied request. */
 const MAX_CACHED_HEADERS = 10_000;
 const MAX_CACHED_LENGTH = 1_024;
 
 /**
- * Reads and writes the session cookie: a session id, signed in the format of express-session. Over HTTPS its name starts with
- * `__Host-Http-`. A browser that knows this prefix accepts the cookie only from this host, over HTTPS, and never from a script
- * (draft-ietf-httpbis-rfc6265bis).
+ * Reads and writes the session cookie: a session id, signed in the format of express-session. Over HTTPS, the cookie name
+ * starts with `__Host-Http-`. A browser that knows this prefix accepts the cookie only from this host, over HTTPS, and never
+ * from a script (draft-ietf-httpbis-rfc6265bis).
  */
 export function createSessionCookie(options: {
   readonly https: boolean;
@@ -46,32 +46,32 @@ export function createSessionCookie(options: {
     name,
     /** The attributes of the cookie, for express-session. */
     attributes,
-    /** The signing secrets, for express-session: the first signs, all verify. */
+    /** The signing secrets, for express-session: the first signs new cookies, and each of them can verify a cookie. */
     secrets,
-    /** Reads the session id from a `Cookie` header; null if it has no session cookie with a valid signature. */
+    /** Reads the session cookie from a `Cookie` header; returns null if the header has none with a valid signature. */
     read(header: string | undefined): VerifiedCookie | null {
       if (header === undefined) return null;
       const cached = cache.current.get(header);
       if (cached !== undefined) return cached;
       const read = verify(header);
-      // Cache only validly signed cookies, because any client can send unsigned ones.
+      // Cache only validly signed cookies, because any client can send unsigned cookies.
       if (read !== null && header.length <= MAX_CACHED_LENGTH) cache.current.set(header, read);
       return read;
     },
-    /** The `Set-Cookie` value for a session id. */
+    /** Returns the `Set-Cookie` value for a session id. */
     write(id: string): string {
       const [first] = secrets.current;
       if (first === undefined) throw new Error('A cookie needs at least one session key.');
       return serialize(name, `s:${sign(id, first)}`, attributes);
     },
-    /** The `Set-Cookie` value that deletes the cookie. */
+    /** Returns the `Set-Cookie` value that deletes the cookie. */
     clear: (): string => serialize(name, '', { ...attributes, maxAge: 0 } satisfies SerializeOptions),
   };
 }
 
 /**
- * Derives the key that signs cookies (RFC 5869). It differs from all encryption keys. Changing the info string would sign all
- * users out.
+ * Derives the cookie-signing key with HKDF (RFC 5869), so that it differs from all encryption keys. Changing the info string would sign
+ * all users out.
  */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(

@@ -8,18 +8,18 @@ const TAG_BYTES = 16;
 export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
- * Encrypts text with AES-256-GCM (NIST SP 800-38D), under a key that HKDF-SHA-256 (RFC 5869) derives from a session key and a
- * secret. Only the rightful reader has `secret`, for example the id in the cookie. `name` is the Redis key: a value copied to
+ * Encrypts text with AES-256-GCM (NIST SP 800-38D), under a key that HKDF-SHA-256 (RFC 5869) derives from a session key and a secret.
+ * `secret` is known only to the rightful reader, like the id in the session cookie. `name` is the Redis key, so that a value copied to
  * another key can't be decrypted.
  *
- * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so
- * decryption never has to try several.
+ * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. The key name identifies the session key, so
+ * decryption never has to try several keys.
  */
 export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
   const keyring = derive(sessionKeys, toKeyring);
 
   return {
-    /** A new object after each change of the session keys. A cache of decrypted values must not outlive it. */
+    /** The current keys, as a new object after each change. A cache of decrypted values must be cleared when this object is replaced. */
     keyring: keyring as Reloadable<unknown>,
     encrypt(text: string, secret: string, name: string): string {
       const { first } = keyring.current;
@@ -30,8 +30,8 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
     /**
-     * Decrypts a value. Returns null if it was moved, truncated or altered, or if its session key is unknown. `usesFirstKey`
-     * says whether it was encrypted under the first session key.
+     * Decrypts a value. Returns null if the value was moved, truncated or altered, or if its session key is unknown.
+     * `usesFirstKey` says whether the value was encrypted under the first session key.
      */
     decrypt(
       encrypted: string,

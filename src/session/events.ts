@@ -5,7 +5,7 @@ import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createCounter } from '../observability/prometheus.ts';
 
-/** Why a session ended. Sessions that expire unused are not counted, because they expire in Redis unnoticed. */
+/** Why a session ended. Expiry of an unused session is not included, because Redis does not report it. */
 export const SESSION_END_REASONS = [
   'signed_out',
   'signed_in_again',
@@ -21,7 +21,7 @@ export type SessionEvents = ReturnType<typeof createSessionEvents>;
 export function createSessionMetrics(registry: Registry) {
   const started = createCounter(registry, {
     name: 'cloakroom_sessions_started_total',
-    help: 'Sessions that a sign-in started.',
+    help: 'Sessions started by a sign-in.',
     values: {},
   });
   const ended = createCounter(registry, {
@@ -53,17 +53,17 @@ export function createSessionEvents(log: Logger, metrics: SessionMetrics | null)
   };
 }
 
-/** The fields common to all log lines about a session: its log id, and the ids of the request that caused the event. */
+/** Returns the fields common to all log lines about a session: its log id, and the ids of the request that caused the event. */
 export function sessionLogFields(id: string, context: RequestContext | undefined) {
   return { session: sessionLogId(id), requestId: context?.requestId, traceId: context?.trace?.traceId };
 }
 
-/** Log ids keyed by session id. They are cached because every request logs one. */
+/** Log ids keyed by session id, cached because every request logs one. */
 const logIds = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * Returns the id of a session for use in logs. It is the same in every process and under every session key. It reveals nothing
- * about the session id, which has 256 random bits. The session's Redis key uses a different hash.
+ * Returns the id of a session for use in logs, which is the same in every process and under every session key. The log id
+ * reveals nothing about the session id, which has 256 random bits. The session's Redis key uses a different hash.
  */
 export function sessionLogId(id: string): string {
   const cached = logIds.get(id);

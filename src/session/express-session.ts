@@ -11,7 +11,7 @@ import type { SessionStore } from './store.ts';
 
 declare module 'express-session' {
   interface SessionData {
-    /** The record of the session, whether it is new or was read from Redis. */
+    /** The record of a new session, or the record that was read from Redis. */
     record: SessionRecord;
     /** The value in Redis that `record` was decrypted from; absent on a new session. */
     encrypted: string;
@@ -19,7 +19,7 @@ declare module 'express-session' {
 }
 
 /**
- * Loads the session for page requests through express-session. A request without a session cookie costs nothing. Only sign-in
+ * Loads the session for page requests through express-session. A request without a session cookie causes no Redis command. Only sign-in
  * writes sessions; pages must not change them.
  */
 export function createSessionMiddleware(deps: {
@@ -62,8 +62,8 @@ export function currentSession(req: Request): Session | null {
 }
 
 /**
- * Starts a session under a new id and sets its cookie. If it rejects with StoreUnavailableError, no cookie is set and the
- * previous session remains. Otherwise the caller must end the previous session.
+ * Starts a session under a new id and sets its cookie. If Redis is unavailable, rejects with StoreUnavailableError and changes
+ * neither the cookie nor the previous session. On success, the caller must end the previous session.
  */
 export async function startSession(req: Request, record: SessionRecord): Promise<void> {
   await settle((done) => expressSessionOf(req).regenerate(done));
@@ -76,10 +76,10 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** Returns express-session's session. Throws if express-session set none, which happens only while Redis is down. */
+/** Returns the session object of express-session. Throws if there is none, which happens only while Redis is down. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
-  if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));
+  if (session === undefined) throw new StoreUnavailableError(new Error('express-session set no session'));
   return session;
 }
 
@@ -93,7 +93,7 @@ type Done<T> = (error: unknown, result?: T) => void;
 
 /** A connect-redis store that reads and writes encrypted sessions through the same SessionStore as the gateway. */
 class EncryptedRedisStore extends RedisStore {
-  /** express-session adds this method to every store. It gives the request a new id and an empty session. */
+  /** Gives the request a new session id and an empty session. express-session adds this method to every store. */
   declare generate: (req: Request) => void;
 
   readonly #saved = new WeakSet<SessionData>();
@@ -107,7 +107,7 @@ class EncryptedRedisStore extends RedisStore {
     this.#attributes = cookie.attributes;
   }
 
-  /** Runs `read` with the context of its request. express-session can't pass it on, but it calls get() synchronously. */
+  /** Runs `read` with the context of its request. express-session can't pass the context on, but calls get() synchronously. */
   readFor(context: RequestContext, read: () => void): void {
     this.#context = context;
     try {
@@ -123,9 +123,8 @@ class EncryptedRedisStore extends RedisStore {
   }
 
   /**
-   * Stores the session that a sign-in starts, once. express-session saves a regenerated session again when the response ends,
-   * and delays the response until then. Even a second save couldn't undo a refresh or sign-out, because create() never
-   * overwrites.
+   * Stores a session once, when a sign-in starts it. express-session saves a regenerated session again when the response ends, and delays
+   * the response until then. Even a second save couldn't undo a refresh or sign-out, because create() never overwrites.
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
     if (this.#saved.has(session)) {
@@ -140,13 +139,13 @@ class EncryptedRedisStore extends RedisStore {
     await this.#store.end(id).then(() => done(null), done);
   }
 
-  /** Does nothing, because get() has already restarted the idle time. Calls back immediately to avoid delaying the response. */
+  /** Does nothing, because get() has already restarted the idle timeout. Calls back immediately to avoid delaying the response. */
   override touch(_id: string, _session: SessionData, done: Done<void> = ignore): Promise<void> {
     done(null);
     return Promise.resolve();
   }
 
-  /** Unlike the inherited method, this doesn't end the previous session. That ends once the new session is stored. */
+  /** Unlike the inherited method, doesn't end the previous session, which must remain until the new session is stored. */
   override regenerate(req: Request, done: Done<void>): void {
     this.generate(req);
     done(null);

@@ -3,24 +3,24 @@ import { z } from 'zod';
 
 const grantSchema = z.object({
   accessToken: z.string(),
-  /** When the access token expires, in ms since the epoch, by this host's clock. */
+  /** Time at which the access token expires, in ms since the epoch, by this host's clock. */
   expiresAt: z.number(),
   /** Lifetime of the access token, counted from the token request, in ms. */
   lifetimeMs: z.number(),
-  /** Absent if the service issued none. The session then ends when its access token expires. */
+  /** Absent if the service issued no refresh token. The session then ends when its access token expires. */
   refreshToken: z.string().optional(),
   scopes: z.array(z.string()),
 });
 
 const recordSchema = z.object({
   grant: grantSchema,
-  /** When the user signed in, in ms since the epoch. */
+  /** Time of the sign-in, in ms since the epoch. */
   createdAt: z.number(),
-  /** When the tokens were last refreshed, in ms since the epoch; absent before the first refresh. */
+  /** Time of the last token refresh, in ms since the epoch; absent before the first refresh. */
   refreshedAt: z.number().optional(),
 });
 
-/** The tokens of a session. They never leave the server, and Redis holds them only encrypted. */
+/** The tokens of a session, which are never sent to a browser and are always encrypted in Redis. */
 export type Grant = Readonly<z.infer<typeof grantSchema>>;
 
 /** The content of a session's value in Redis, before encryption. */
@@ -35,7 +35,7 @@ export interface Session {
   readonly record: SessionRecord;
 }
 
-/** Parses a decrypted record; null if its format is unknown. */
+/** Parses a decrypted record; returns null if the format is unknown. */
 export function parseRecord(text: string): SessionRecord | null {
   try {
     return recordSchema.parse(JSON.parse(text));
@@ -44,20 +44,20 @@ export function parseRecord(text: string): SessionRecord | null {
   }
 }
 
-/** Whether two grants come from the same refresh. A service may reissue an access token with a new refresh token. */
+/** Returns whether two grants come from the same refresh. A service may reissue an access token with a new refresh token. */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** A token that a request can't use any more: expired, expiring, or refused by the service. */
+/** A token that a request can no longer use, because it has expired, is about to expire, or was refused by the service. */
 export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
 
-/** Whether a grant is newer than a stale token. A service may reissue the same access token with a later expiry. */
+/** Returns whether a grant is newer than a stale token. A service may reissue the same access token with a later expiry. */
 export function isNewer(grant: Grant, stale: StaleToken): boolean {
   return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
 }
 
-/** Returns when a session reaches its maximum age, in ISO 8601 UTC. This identifies a session without revealing its id. */
+/** Returns the latest time at which a session can end, in ISO 8601 UTC. This time identifies the session without revealing its id. */
 export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {
   return new Date(createdAt + maxSeconds * 1_000).toISOString();
 }

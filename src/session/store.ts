@@ -13,21 +13,21 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 
 export interface SessionStoreOptions {
   readonly redis: RedisClient;
-  /** Reads the value of a session key in Redis and restarts its idle time. */
+  /** Reads the value of a session key in Redis and restarts the idle timeout of the session. */
   readonly readSession: ReadSession;
   readonly prefix: string;
   readonly encryption: Encryption;
   readonly idleSeconds: number;
   readonly maxSeconds: number;
-  /** Notified when a session reaches its maximum age. */
+  /** Records that a session has reached its maximum age. */
   readonly sessionEvents?: SessionEvents;
   readonly log: Logger;
   readonly now: () => number;
 }
 
-/** Replaces the value of an ended session, so that a late write finds neither the old value nor a free key. */
+/** Replaces the value of an ended session, so that a late write finds neither the old value nor an unused key. */
 const TOMBSTONE = 'ended';
-/** Longer than any sign-in takes to create its session. A later write by a refresh fails, because the key is missing. */
+/** Longer than a sign-in takes to create its session. Once the tombstone has expired, late writes fail because the key is missing. */
 const TOMBSTONE_SECONDS = 600;
 
 /** A record takes 1 to 5 kB, depending on its tokens, so the cache takes at most 50 MB. */
@@ -41,8 +41,8 @@ const COMPARE_AND_SET = `
   return 1`;
 
 /**
- * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone, so the key
- * is deleted instead; a late compare-and-set then fails as well.
+ * Writes the tombstone, and returns 1 only to the caller that ended the session. If Redis is full and refuses the tombstone, the script
+ * deletes the key instead. A late compare-and-set then also fails.
  */
 const END = `
   local found = redis.call('GET', KEYS[1])
@@ -59,15 +59,15 @@ interface CachedRecord {
 
 /**
  * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable, and leaves
- * the session unchanged. `context` belongs to the request that reads the session; it is used for logging.
+ * the session unchanged. `context`, from the request that reads the session, is used for logging.
  */
 export function createSessionStore(options: SessionStoreOptions) {
   const { redis, readSession, encryption, idleSeconds, maxSeconds, log, now } = options;
 
-  // Only the decryption is cached, never whether a session exists: read() goes to Redis each time. Decryption takes as much CPU
-  // as the rest of a proxied request; hashing the id into the key name takes a good part of that. An entry is used only for the
-  // same id and the same bytes. A value copied to another session's key is decrypted again, and refused. Changing the session
-  // keys clears the cache, because a removed key must no longer decrypt anything.
+  // Caches only decrypted records, not whether a session exists, so read() goes to Redis each time. Decryption takes as much CPU time as
+  // the rest of a proxied request; hashing the id for the key name accounts for much of that. A cached record is used only if the id and
+  // the encrypted bytes match. A value copied to another session's key is decrypted again, and refused. Changing the session keys clears
+  // the cache, because a removed key must no longer decrypt anything.
   const cache = derive(
     encryption.keyring,
     () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
@@ -109,7 +109,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return session;
   };
 
-  /** Re-encrypts a session under the first session key, in the background. If that fails, the next read tries again. */
+  /** Re-encrypts a session under the first session key, in the background. After a failure, the next read tries again. */
   const encryptAgain = (session: Session) => {
     replace(session, session.record).catch((error: unknown) => {
       log.warn({ err: error }, 'session not re-encrypted');
@@ -128,7 +128,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return (await compareAndSet(session, encrypted, '')) ? { id, encrypted, record } : null;
   };
 
-  /** Ends a session for good: a write in flight can't restore it. Resolves to true if the session existed. */
+  /** Ends a session so that a write in flight can't restore it. Resolves to true if the session existed. */
   const end = async (id: string): Promise<boolean> => {
     const key = keyOf(id);
     cache.current.delete(id);
@@ -138,19 +138,19 @@ export function createSessionStore(options: SessionStoreOptions) {
   return {
     replace,
     end,
-    /** Ends a session if it has not changed since it was read. Resolves to true if it ended the session. */
+    /** Ends a session if it has not changed since it was read, and then resolves to true. */
     async endUnchanged(session: Session): Promise<boolean> {
       cache.current.delete(session.id);
       return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
     },
     /**
-     * Reads a session and restarts its idle time, in one command; null if it has ended or never existed. Every request reads it
-     * from Redis, so a sign-out takes effect immediately in every process (docs/decisions/0002 and 0004).
+     * Reads a session and restarts its idle timeout, in one command; returns null if the session does not exist. Every request
+     * reads its session from Redis, so a sign-out takes effect immediately in every process (docs/decisions/0002 and 0004).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
       return toSession(id, await readSession(keyOf(id)), context);
     },
-    /** Reads a session without restarting its idle time. `idleExpiresAt` is in ms since the epoch. */
+    /** Reads a session without restarting its idle timeout. `idleExpiresAt` is in ms since the epoch. */
     async peek(id: string, context?: RequestContext) {
       const key = keyOf(id);
       const [encrypted, ttlMs] = await storeReply(Promise.all([redis.get(key), redis.pttl(key)]));
@@ -166,7 +166,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   };
 }
 
-/** Hashes a session id for use in key names. The hash reveals nothing about the id, which only the cookie contains. */
+/** Hashes a session id for use in key names. The hash reveals nothing about the id. */
 export function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url');
 }
@@ -176,8 +176,8 @@ export function sessionKey(prefix: string, id: string): string {
 }
 
 /**
- * Returns a key for data that belongs to a session. In a cluster, it is in the same slot as the session, and so on the same
- * master. A cluster computes the slot from the part in braces, or from the entire key if there are none.
+ * Returns a key for data that belongs to a session. In a cluster, the key is in the same slot as the session, and therefore on
+ * the same master. A cluster computes the slot from the part in braces, or from the entire key if there are none.
  */
 export function sessionScopedKey(prefix: string, kind: string, id: string): string {
   return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;

@@ -1,14 +1,14 @@
 import { Client, Dispatcher, buildConnector } from 'undici';
 
-/** How long a connection rests after a response, in ms. It is used earlier if no other connection is available. */
+/** How long a connection is left unused after a response, in ms, unless no other connection is available. */
 const REST_MS = 100;
-/** Maximum number of idle connections before requests reuse one that has not rested. Open connections cost CPU time. */
+/** Once this many connections are idle, requests reuse one even before REST_MS has passed. More open connections would cost CPU time. */
 const MAX_RESTING_CONNECTIONS = 8;
 
 export interface ConnectionPoolOptions {
   readonly origin: string;
   readonly connections: number;
-  /** Maximum time to connect, to wait for the response headers, and between two chunks of a body, in ms. */
+  /** Maximum time in ms to connect, to wait for the response headers, and to wait for each chunk of a body. */
   readonly timeoutMs: number;
   readonly connect?: buildConnector.connector;
 }
@@ -16,8 +16,8 @@ export interface ConnectionPoolOptions {
 /** Receives the events for one request. A handler that pauses responses must implement `onServiceClosed`. */
 export interface PooledHandler extends Dispatcher.DispatchHandler {
   /**
-   * Called once the service has closed its side and undici has read everything that it sent. A paused response must be resumed
-   * now, because undici 7 throws an uncaught error if a connection ends while its parser is paused (nodejs/undici#5360).
+   * Called once the service has closed its side and undici has read everything that the service sent. A paused response must then be
+   * resumed, because undici 7 throws an uncaught error if a connection ends while its parser is paused (nodejs/undici#5360).
    */
   onServiceClosed?(): void;
 }
@@ -26,16 +26,16 @@ interface Connection {
   readonly client: Client;
   /** Handler for the current request; null while the connection is idle. */
   handler: PooledHandler | null;
-  /** As returned by performance.now(). */
+  /** A time from performance.now(). */
   restsUntil: number;
 }
 
 /**
- * The pool of connections to the service. It opens connections on demand and keeps them open.
+ * The pool of connections to the service, which are opened on demand and kept open.
  *
- * A connection rests after each response. HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3), so a
- * stray second response could otherwise go to the next user. While the connection is idle, undici closes it on such a response.
- * docs/decisions/0009 explains why undici's own pools are not used.
+ * After each response, the connection is left unused for REST_MS. HTTP/1.1 matches responses to requests only by their order (RFC 9112
+ * §9.3), so a stray second response could otherwise go to the next user. If a response arrives on an idle connection, undici closes the
+ * connection. docs/decisions/0009 explains why undici's own pools are not used.
  */
 export class ConnectionPool extends Dispatcher {
   readonly #options: Required<ConnectionPoolOptions>;
@@ -57,28 +57,28 @@ export class ConnectionPool extends Dispatcher {
     return connection !== undefined;
   }
 
-  /** Removes a request that is waiting for a connection. Its handler is not called. */
+  /** Removes a request that is waiting for a connection, without calling its handler. */
   cancel(handler: PooledHandler): void {
     this.#waiting.delete(handler);
   }
 
   override async destroy(): Promise<void> {
     const closed = this.#connections.map(async ({ client }) => client.destroy());
-    // Dispatching to a destroyed client fails the waiting requests.
+    // Fail the waiting requests by dispatching them to a destroyed client.
     for (const [handler, options] of this.#waiting) this.#connections[0]?.client.dispatch(options, handler);
     this.#waiting.clear();
     await Promise.all(closed);
   }
 
   /**
-   * Takes the most recently used connection that has rested, so that unused connections time out. If none has rested, opens a
-   * new one or takes the connection whose last response ended first.
+   * Takes the most recently used connection that has been idle for REST_MS, so that unused connections time out. If there is none, opens a
+   * new connection or takes the one whose last response ended first.
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
     const hasRested = ({ restsUntil }: Connection) => restsUntil <= now;
     const [first] = this.#idle;
-    // If the first is still resting, so are all the others. That is the normal case under load.
+    // If the first connection has not been idle for REST_MS, as is usual under load, neither has any other.
     if (first !== undefined && hasRested(first))
       return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;
@@ -98,8 +98,8 @@ export class ConnectionPool extends Dispatcher {
   #send(connection: Connection, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
     connection.handler = handler;
     connection.client.dispatch(options, handler);
-    // undici fails an invalid request immediately and emits no `drain`, so release the connection here. undici's own pools lose
-    // such a connection.
+    // undici fails an invalid request immediately without emitting `drain`, so release the connection here. undici's own pools lose such a
+    // connection.
     if (connection.client.stats.size === 0) this.#release(connection);
   }
 
@@ -116,7 +116,7 @@ export class ConnectionPool extends Dispatcher {
   }
 }
 
-/** Creates one connection. It carries one request at a time, so that a response never waits for another. */
+/** Creates a connection that carries one request at a time, so that no response has to wait for another. */
 function createClient(
   { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
   onServiceClosed: () => void,
@@ -128,9 +128,9 @@ function createClient(
     connect(to, done) {
       connect(to, (...result) => {
         const [error, socket] = result;
-        // Replace this error: undici 7 would count the request as running forever, and the pool would lose the connection.
+        // Replace this error, because undici 7 would count the request as running forever, and the pool would lose the connection.
         if (hasCode(error, 'ERR_TLS_CERT_ALTNAME_INVALID')) {
-          done(new Error('the certificate has another name', { cause: error }), null);
+          done(new Error('the certificate is for a different host', { cause: error }), null);
           return;
         }
         // These listeners must run before undici's own, which throw if the parser is paused.
@@ -151,12 +151,12 @@ function hasCode(error: unknown, code: string): boolean {
 /** undici's error codes for a service that is too slow. After any other error, the service is reported as unreachable. */
 const TIMEOUTS = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
 
-/** Returns the problem code for an upstream request that got no complete response. */
+/** Returns the problem code for an upstream request that did not get a complete response. */
 export function toServiceErrorCode(error: unknown): 'service_timeout' | 'service_unreachable' {
   return TIMEOUTS.some((code) => hasCode(error, code)) ? 'service_timeout' : 'service_unreachable';
 }
 
-/** Reads a response body. If it is larger than `maxBytes`, returns null and closes the connection. */
+/** Reads a response body. If the body is larger than `maxBytes`, returns null and closes the connection. */
 export async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

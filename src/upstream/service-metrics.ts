@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { createDurationHistogram, STATUS_CLASSES, statusClassIndex } from '../observability/prometheus.ts';
 
 /**
- * Records how long the service took for one caller. `status` is undefined if the service did not respond, and `aborted` if the
+ * Records how long the service took to respond to one caller. `status` is undefined if the service did not respond, and `aborted` if the
  * client disconnected or did not send its complete request.
  */
 export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
@@ -10,14 +10,14 @@ export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms:
 /** Values of the label `status`. */
 export const SERVICE_STATUSES = [...STATUS_CLASSES, 'aborted'];
 
-/** Creates the histogram of responses from the service. Returns a recording function for each caller. */
+/** Creates the histogram of the service's response times. Returns a recording function for each caller. */
 export function createServiceMetrics<C extends string>(
   registry: Registry,
   callers: readonly C[],
 ): Readonly<Record<C, RecordServiceResponse>> {
   const responses = createDurationHistogram(registry, {
     name: 'cloakroom_upstream_request_duration_seconds',
-    help: 'Requests to the service until the response head, by caller and status class.',
+    help: 'Time from a request to the service until its response head, by caller and status class.',
   });
   const record = (caller: C): RecordServiceResponse => {
     const aborted = responses.series({ caller, status: 'aborted' });

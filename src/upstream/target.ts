@@ -1,12 +1,12 @@
 /**
- * Path of the service's authorization endpoints (docs/local-service.md, 4.1 to 4.3), without a trailing slash. The gateway
- * never forwards requests to it or to paths under it.
+ * Path of the service's authorization endpoints (docs/local-service.md, 4.1 to 4.3), without a trailing slash. The gateway never forwards
+ * requests to this path or to paths under it.
  */
 export const AUTHORIZATION_PATH = '/api/public/v1/authorization/oauth2';
 
 type TargetCheck = 'forward' | 'malformed' | 'not-allowed';
 
-/** Each round decodes one layer of percent-encoding. Real clients send at most a few layers. */
+/** Maximum number of rounds. Each round decodes one layer of percent-encoding, and real clients send at most a few layers. */
 const MAX_ROUNDS = 8;
 
 /** A target that all servers interpret alike: plain names between single slashes, dots only inside a name, and any query. */
@@ -15,15 +15,15 @@ const NEAR_AUTHORIZATION = new RegExp(`^${AUTHORIZATION_PATH}`, 'i');
 
 /** A segment that a server may read as `.` or `..`, because it trims white space or finds encoded parameters after the dots. */
 const DOT_SEGMENT = /^[\s+]*\.\.?[\s+]*(?:[;?#]|$)/;
-/** The segments of the authorization path, matched just as loosely. Windows drops dots and spaces at the end of a name. */
+/** The segments of the authorization path, matched as loosely as dot segments. Windows drops dots and spaces at the end of a name. */
 const AUTHORIZATION = AUTHORIZATION_PATH.split('/')
   .slice(1)
   .map((name) => new RegExp(`^[\\s+]*${name}[\\s+.]*(?:[;?#]|$)`));
 
 /**
- * Checks a request target (RFC 9112 §3.2) under every interpretation that a server may give it: repeatedly percent-decoded,
- * with `\` read as `/`, and with `;…` removed from each segment. The target itself is forwarded unchanged. `apiPaths` end in
- * `/` and contain no `%`, `;` or `\`. Takes linear time.
+ * Checks a request target (RFC 9112 §3.2) under every interpretation that a server may give it. A server may percent-decode the target
+ * repeatedly, read `\` as `/`, and remove `;…` from each segment. The target itself is forwarded unchanged. `apiPaths` end in `/` and
+ * contain no `%`, `;` or `\`. Takes linear time.
  */
 export function checkTarget(target: string, apiPaths: readonly string[]): TargetCheck {
   if (PLAIN.test(target) && !NEAR_AUTHORIZATION.test(target))
@@ -32,7 +32,7 @@ export function checkTarget(target: string, apiPaths: readonly string[]): Target
   const queryAt = target.indexOf('?');
   const path = queryAt < 0 ? target : target.slice(0, queryAt);
   const query = queryAt < 0 ? '' : target.slice(queryAt);
-  // Absolute form, authority form, a fragment, or characters not allowed in a target (RFC 3986 §2).
+  // Refuse the absolute and authority forms, fragments, and characters not allowed in a target (RFC 3986 §2).
   if (!path.startsWith('/') || target.includes('#')) return 'malformed';
   // oxlint-disable-next-line no-control-regex -- this looks for control characters
   if (/[^\x21-\x7e]/.test(path) || /[\x00-\x20\x7f]/.test(query)) return 'malformed';
@@ -53,8 +53,8 @@ function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
 }
 
 /**
- * Whether a path, exactly as received, is under an allowed prefix. Decoding can't change a prefix, and dot segments, which
- * could lead out of it, have already been refused.
+ * Returns whether a path, exactly as received, is under an allowed prefix. Decoding can't change a prefix. Dot segments, which could lead
+ * out of a prefix, have already been refused.
  */
 function isUnder(path: string, apiPaths: readonly string[]): boolean {
   return apiPaths.some((prefix) => path.startsWith(prefix));
@@ -67,7 +67,7 @@ function toSegments(path: string): string[] {
 /** Combining marks and invisible characters, which a server may drop. */
 const INVISIBLE = /[\p{M}\p{DI}]/gu;
 
-/** Repeats `round` until the text stops changing. Returns null after too many rounds, or if one throws. */
+/** Repeats `round` until the text stops changing. Returns null after too many rounds, or if a round throws. */
 function untilStable(text: string, round: (text: string) => string): string | null {
   let before = text;
   for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
@@ -84,16 +84,15 @@ function untilStable(text: string, round: (text: string) => string): string | nu
 }
 
 /**
- * Replaces characters with those that a server may treat them as: resolves compatibility forms (fullwidth, small, ligatures)
- * and slashes that NFKC keeps, drops accents and invisible characters, and ignores case. Decodes any percent-escapes that this
- * produces.
+ * Normalises characters as a server might. Resolves compatibility forms (fullwidth, small, ligatures), and slashes that NFKD keeps. Drops
+ * accents and invisible characters, and ignores case. Decodes any percent-escapes that result.
  */
 function toPlainText(text: string): string {
-  // Plain ASCII only needs lowercasing. A remaining `%` was produced from a look-alike.
+  // Plain ASCII only needs lower-casing. A remaining `%` comes from a look-alike character.
   if (/^[^%\x80-\uffff]*$/.test(text)) return text.toLowerCase();
   return (
     text
-      .replaceAll(INVISIBLE, '') // before as well as after: NFKD is slow to order thousands of accents
+      .replaceAll(INVISIBLE, '') // here as well, because NFKD is slow to order thousands of accents
       .normalize('NFKD')
       .replaceAll(INVISIBLE, '')
       .replaceAll(/[\u2044\u2215]/g, '/')
@@ -114,8 +113,8 @@ function unescapeOrLeave(escapes: string): string {
 }
 
 /**
- * Whether a server may interpret a path as leading to the authorization endpoints. Some servers remove `;…` up to the next
- * slash before they decode `%2f`, so any number of segments may disappear after a `;`.
+ * Returns whether a server may interpret a path as leading to the authorization endpoints. Some servers remove `;…` up to the next slash
+ * before they decode `%2f`, so any number of segments may disappear after a `;`.
  */
 function mayBeAuthorization(segments: readonly string[]): boolean {
   let matched = new Set([0]); // how many segments of the authorization path may have matched

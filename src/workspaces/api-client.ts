@@ -11,7 +11,7 @@ import { readAtMost, type ConnectionPool } from '../upstream/connection-pool.ts'
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
 
-/** The list or item that a page or export reads from the service, and the session to use. */
+/** A request to the service for a list or item that a page or export needs. */
 export interface PageRequest {
   readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
@@ -23,7 +23,7 @@ export interface PageRequest {
 }
 
 export interface ListRequest extends PageRequest {
-  /** Page size. It must be the same for all pages of a list, because the service's cursors are valid only for one page size. */
+  /** Page size: the same for all pages of a list, because a cursor from the service is valid only for one page size. */
   readonly limit: number;
 }
 
@@ -36,7 +36,7 @@ export interface ServicePage {
   readonly text: string;
 }
 
-/** Reads the page at a cursor, or the first page without one. */
+/** Reads the page at a cursor, or the first page if there is no cursor. */
 export type ReadPage = (cursor: string | undefined) => Promise<ServicePage>;
 
 export type ApiClient = ReturnType<typeof createApiClient>;
@@ -44,17 +44,17 @@ export type ApiClient = ReturnType<typeof createApiClient>;
 interface ServiceResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
-  /** Body of a 200; null if it exceeds the limit, and for any other status. */
+  /** Body of a 200 response; null if the body exceeds the limit, and for any other status. */
   readonly body: Buffer | null;
 }
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** How long an otherwise complete page waits for its item, in ms. */
+/** Maximum wait for an item once the rest of the page is complete, in ms. */
 const ITEM_EXTRA_MS = 1_000;
 
-/** Maximum length of a cursor. It must fit into the request head together with everything else. */
+/** Maximum length of a cursor, which must fit into the request head together with the other fields. */
 const MAX_CURSOR_LENGTH = 8_192;
-/** Maximum number of items on a page, a hundred times the maximum page size. Processing more would block the event loop. */
+/** Maximum number of items on a page, a hundred times the maximum page size. More items would block the event loop. */
 const MAX_ITEMS = 10_000;
 
 const pageSchema = z.object({
@@ -72,14 +72,14 @@ const pageSchema = z.object({
 const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * Reads lists and items from the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError that error pages can
- * show, with an error from the token provider, or with the signal's abort reason.
+ * Creates the client that reads lists and items from the service (docs/local-service.md, 4.4 and 4.5). A failed read rejects
+ * with an AppError for the error page, an error from the token provider, or the abort reason of the signal.
  */
 export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
-  /** Maximum time for one complete response, even if the body keeps trickling in. */
+  /** Maximum time for a complete response, even if the body keeps trickling in. */
   readonly timeoutSeconds: number;
   /** Null if metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;
@@ -117,7 +117,7 @@ export function createApiClient(deps: {
     }
   };
 
-  /** Sends a GET. After a 401, refreshes the token and repeats the GET, but only once. */
+  /** Sends a GET request. After a 401, refreshes the token and repeats the request, but only once. */
   const get = async (request: PageRequest, query = ''): Promise<ServiceResponse> => {
     const { session, context } = request;
     const token = await tokens.accessToken(session, context);
@@ -137,8 +137,8 @@ export function createApiClient(deps: {
 
   return {
     /**
-     * Returns a function that reads pages of one list, with one request per page. It rereads the session for each page after
-     * the first, and rejects with SessionEndedError once the session has ended.
+     * Returns a function that reads pages of one list, with one request per page. The function rereads the session for each
+     * page after the first, and rejects with SessionEndedError once the session has ended.
      */
     createReadPage(list: ListRequest): ReadPage {
       let isFirst = true;
@@ -156,8 +156,8 @@ export function createApiClient(deps: {
 
     /**
      * Starts reading an item while the page waits for a list. The returned function waits for at most another second, and
-     * resolves with the item or null. It never rejects: the interface doesn't document this route, and the page works without
-     * the item.
+     * resolves with the item or null. The function never rejects, because the page also works without the item. The interface
+     * doesn't document this route.
      */
     startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();
@@ -181,7 +181,7 @@ export function abortSignalOf(res: ServerResponse): AbortSignal {
 
 /**
  * Waits for a promise, but rejects immediately on abort. undici checks its signal only once a connection is available, so a
- * queued request would never time out. A token refresh has no signal.
+ * queued request would never time out. Token refreshes don't accept a signal.
  */
 async function unlessAborted<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
@@ -209,7 +209,7 @@ function toServicePage(body: Buffer | null): ServicePage {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses a body. Refuses invalid UTF-8 (RFC 8259 §8.1), because replacement characters would change items. */
+/** Parses a response body. Refuses invalid UTF-8 (RFC 8259 §8.1), because replacement characters would change items. */
 function parseBody(body: Buffer): { readonly text: string; readonly json: unknown } {
   try {
     const text = utf8.decode(body);

@@ -4,21 +4,21 @@ import type { Session } from '../session/record.ts';
 import { quotaOf } from '../upstream/quota.ts';
 import { abortSignalOf } from './api-client.ts';
 
-/** Maximum number of requests of one kind in flight in this process. */
+/** Limits on concurrent requests of one kind in this process. */
 export interface PageLimits {
   /** Per session. */
   readonly perSession: number;
-  /** For all sessions together. A session gets half of what the others leave, but at least two. Unlimited by default. */
+  /** Limit for all sessions; unlimited by default. A session can use half of what the others leave, but at least two requests. */
   readonly total?: number;
 }
 
-/** At least two, because a client may request the next page before this process notices that the previous one has ended. */
+/** At least two, because a client may request the next page before this process notices the end of the previous request. */
 const LEAST_PER_SESSION = 2;
 
 /**
  * Counts each session's requests in flight, so that one session can't take all memory and connections to the service. The
- * returned function begins a request. It returns a function that ends the request, or null if the limit is exceeded. Unlike the
- * gateway's limits, it doesn't queue requests.
+ * returned function begins a request, and returns a function that ends the request, or null if the limit has been reached.
+ * Unlike the gateway's limits, this limiter doesn't queue requests.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();
@@ -39,8 +39,8 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: PageL
 }
 
 /**
- * Refuses pages over the limit with a 429. A page is counted until it is sent or the client disconnects, because it stays in
- * memory until then, even if the client reads nothing.
+ * Refuses pages over the limit with a 429. A page is counted until it is sent or the client disconnects, because the page stays
+ * in memory until then.
  */
 export function limitPages(limits: PageLimits, currentSession: (req: Request) => Session): RequestHandler {
   const begin = createConcurrencyLimiter(limits);

@@ -5,7 +5,7 @@ import { storeReply, type RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 import { sessionScopedKey } from '../session/store.ts';
 
-/** Identifies a list as read by one session with one page size. The service's cursors are valid only for that combination. */
+/** Identifies the combination of session, list and page size for which a cursor from the service is valid. */
 export interface ListName {
   readonly sessionId: string;
   readonly path: string;
@@ -13,7 +13,7 @@ export interface ListName {
 }
 
 const pageStartSchema = z.object({
-  /** Counted from 1. */
+  /** Page number, counted from 1. */
   page: z.number(),
   /** The service's cursor for the page; absent on the first page. */
   cursor: z.string().optional(),
@@ -27,7 +27,7 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 /** Maximum number of lists per session. The least recently used list is dropped first. */
 const MAX_LISTS = 32;
-/** Maximum JSON size for one list: about 600 typical cursors, or at least one of maximum length. Encryption adds a third. */
+/** Maximum JSON size for one list, before encryption: about 600 typical cursors, or at least one of maximum length. */
 const MAX_BYTES = 98_304;
 
 /** Stores a list and marks it as the most recently used. Every key always has a time to live. */
@@ -39,9 +39,9 @@ const WRITE = `
   if lists > tonumber(ARGV[4]) then return redis.call('LPOP', KEYS[2]) end`;
 
 /**
- * Stores the service's cursors between requests, keyed by page number. Each list has a Redis key, and another key names the
- * session's lists. Values are encrypted under the session id and bound to their key, and they expire with the session. Losing
- * them costs only time, so concurrent requests may overwrite each other's values.
+ * Stores the service's cursors between requests, keyed by page number. Each list has a Redis key, and another key contains the
+ * hashes of the session's lists. Values are encrypted under the session id, are bound to their key, and expire with the
+ * session. Losing cursors costs only time, so concurrent requests may overwrite each other's values.
  */
 export function createCursors(deps: {
   readonly redis: RedisClient;
@@ -65,7 +65,7 @@ export function createCursors(deps: {
       : (z.array(pageStartSchema).safeParse(JSON.parse(decrypted.text)).data ?? []);
   };
 
-  /** Stores the page starts of a list. If the session has too many lists, resolves with the hash of the least recently used. */
+  /** Stores the page starts of a list. If the session has too many lists, resolves with the hash of the least recently used list. */
   const write = async (list: ListName, starts: readonly PageStart[]): Promise<unknown> => {
     const hash = toHash(list);
     const key = keyOf(list.sessionId, hash);
@@ -76,8 +76,8 @@ export function createCursors(deps: {
 
   return {
     /**
-     * Resolves with the last known start at or before a page; null if only the first page can be requested. Rejects with
-     * StoreUnavailableError while Redis is unavailable.
+     * Resolves with the nearest known start at or before a page, or with null if reading must begin at the first page. Rejects
+     * with StoreUnavailableError while Redis is unavailable.
      */
     async nearest(list: ListName, page: number): Promise<PageStart | null> {
       if (page <= 1) return null;
@@ -85,7 +85,7 @@ export function createCursors(deps: {
       return earlier.toSorted((a, b) => b.page - a.page)[0] ?? null;
     },
 
-    /** Adds starts, in page order. Never rejects, because without them, later requests merely read more pages. */
+    /** Adds page starts, in page order. Never rejects, because without the starts, later requests merely read more pages. */
     async add(list: ListName, found: readonly PageStart[]): Promise<void> {
       const last = found.at(-1);
       if (last === undefined) return;
@@ -99,14 +99,14 @@ export function createCursors(deps: {
       }
     },
 
-    /** Removes all starts for a list. Rejects like `nearest`. */
+    /** Removes all page starts for a list. Rejects like `nearest`. */
     async clear(list: ListName): Promise<void> {
       await storeReply(redis.del(keyOf(list.sessionId, toHash(list))));
     },
   };
 }
 
-/** Returns the starts nearest to a page, up to the size limit, because users tend to visit adjacent pages. */
+/** Returns the page starts nearest to a page, up to the size limit, because users tend to visit adjacent pages. */
 function keepNearest(starts: readonly PageStart[], page: number): PageStart[] {
   const kept: PageStart[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 import { capitalise, isVisible, shorten } from './shown-text.ts';
 
-/** An item of any kind, as shown on a page. Its texts are untrusted: templates escape them. */
+/** An item of any kind, as shown on a page. Item texts are untrusted, and templates escape them. */
 export interface ItemView {
   readonly name: string;
   readonly description: string;
@@ -9,26 +9,26 @@ export interface ItemView {
   readonly created?: Moment;
   readonly updated?: Moment;
   readonly flags: readonly Flag[];
-  /** All other fields, in words. */
+  /** All other fields, with readable labels and values. */
   readonly details: readonly Detail[];
   /** Number of fields that `details` omits. */
   readonly detailsLeft: number;
-  /** Absent if the service sends none, or one without visible characters. */
+  /** Absent if the service sends no id, or an id without visible characters. */
   readonly id?: string;
 }
 
-/** A state or kind of an item. The tone `warning` indicates a restriction on users. */
+/** A flag for the state or type of an item. The tone `warning` indicates a restriction on users. */
 interface Flag {
   readonly text: string;
   readonly tone: 'warning' | 'plain';
 }
 
-/** A field shown under *Details*: its name in words, and its value as text, time or link. */
+/** A field shown under *Details*: its label, and its value as text, a time or a link. */
 interface Detail {
   readonly label: string;
   readonly text: string;
   readonly time?: Moment;
-  /** An https URL. */
+  /** An HTTPS URL. */
   readonly href?: string;
 }
 
@@ -44,7 +44,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_NAME = 500;
 const MAX_DESCRIPTION = 2_000;
-/** About three lines on a wide screen. */
+/** Length of about three lines on a wide screen. */
 const LONG_DESCRIPTION = 240;
 const MAX_FLAG = 40;
 const MAX_DETAILS = 40;
@@ -54,20 +54,19 @@ const MAX_URL = 2_048;
 /** Maximum number of values in an array or object shown as JSON. */
 const MAX_JSON_VALUES = 1_000;
 /**
- * Maximum number of characters in all texts on a page. Their HTML may take six times as many bytes, and rendering more would
- * block the event loop. A hundred typical items stay far below this.
+ * Maximum number of characters in all texts on a page. The HTML may take six times as many bytes, and rendering more would
+ * block the event loop. A hundred typical items stay far below this limit.
  */
 const MAX_ON_PAGE = 1_000_000;
 
-/** Returns the views of the items on a page. They share the text limit for the page. */
+/** Returns the views of the items on a page. The items share the text limit for the page. */
 export function toItemViews(items: readonly unknown[]): ItemView[] {
   return items.map((item) => toItemView(item, MAX_ON_PAGE / items.length));
 }
 
 /**
- * Returns the view of an item. The service doesn't specify the shape of its items: fields that are missing or have an
- * unexpected type are omitted, and unknown fields become details. `maxCharacters` limits name, description and details
- * together, in UTF-16 code units.
+ * Returns the view of an item. The service doesn't specify the shape of its items, so fields that are unknown or have an
+ * unexpected type become details. `maxCharacters` limits name, description and details together, in UTF-16 code units.
  */
 export function toItemView(item: unknown, maxCharacters = Infinity): ItemView {
   const fields = toFields(item);
@@ -88,7 +87,7 @@ export function toItemView(item: unknown, maxCharacters = Infinity): ItemView {
     ? shorten(description, Math.min(MAX_DESCRIPTION, maxCharacters / 4))
     : '';
   return {
-    // A page shows the name twice.
+    // The limit for the name is lower, because a page shows the name twice.
     name: shorten(shownName ?? id ?? 'Untitled', Math.min(MAX_NAME, maxCharacters / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
@@ -125,8 +124,8 @@ function toFlags(fields: Fields): (Flag & { readonly field: string })[] {
 }
 
 /**
- * Returns the fields of an item that are not `shown` elsewhere. Objects become one detail per member, and deeper values become
- * JSON. `maxCharacters` limits the number of characters.
+ * Returns the fields of an item that are not `shown` elsewhere. An object becomes one detail per member, and deeper values
+ * become JSON. `maxCharacters` limits the total length of the details.
  */
 function toDetails(
   item: Fields,
@@ -161,7 +160,7 @@ function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
   }
 }
 
-/** Whether each member of a value becomes a detail of its own. A named person or an empty object becomes a single detail. */
+/** Returns whether each member of a value becomes its own detail. A named person or an empty object becomes a single detail. */
 function hasOwnDetails(value: unknown): value is Fields {
   return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
 }
@@ -178,9 +177,9 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['sharingSettings.link', 'Invitation link'],
 ]);
 
-/** Matches names of fields that contain a time. */
+/** Matches the names of fields that hold a time. */
 const TIME_NAME = /(?:On|At|Ends)$/;
-/** A smaller number is a count or a time in seconds, not a time in milliseconds. */
+/** A number below this limit is a count or a time in seconds, not a time in milliseconds. */
 const YEAR_2000 = Date.UTC(2000, 0);
 
 function toDetail(label: string, key: string, value: unknown): Detail {
@@ -205,7 +204,7 @@ function toText(value: unknown): string {
   return person === undefined ? toJson(value) : shorten(person, MAX_DETAIL_TEXT);
 }
 
-/** Returns the start of a value as JSON. Stops early if the value is very large, or nested too deeply for the stack. */
+/** Returns the start of a value as JSON, or a note if the value is too large or too deeply nested. */
 function toJson(value: unknown): string {
   let left = MAX_JSON_VALUES;
   try {
@@ -236,7 +235,7 @@ function toPersonName({ firstName, lastName }: Fields): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** Whether a text is an https URL. Links with other schemes could run scripts or send data unencrypted. */
+/** Returns whether a text is an HTTPS URL. Links with other schemes could run scripts or send data unencrypted. */
 function isHttpsUrl(text: string): boolean {
   return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
 }
@@ -246,7 +245,7 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 
 const YEAR_10000 = Date.UTC(10_000, 0);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
-/** Parses ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999. */
+/** Parses ms since the epoch or ISO 8601; returns undefined for anything else, and for years before 1970 or after 9999. */
 function toMoment(value: unknown): Moment | undefined {
   const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;
   if (typeof ms !== 'number' || !(ms > 0 && ms < YEAR_10000)) return undefined;

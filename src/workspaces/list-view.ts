@@ -11,15 +11,15 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** A list and its URLs, regardless of which part of it a page shows. */
+/** A list and its URLs, whichever part of the list a page shows. */
 export interface ShownList {
   /** The kind of item, in the plural: `workspaces`. */
   readonly kind: string;
   /** Cloakroom's own path for the list. */
   readonly path: string;
-  /** Added to every URL of this list. */
+  /** Value of the `back` parameter in every URL for this list. */
   readonly back?: string;
-  /** Returns the URL of an item; undefined if it has none. */
+  /** Returns the URL of an item; undefined if the item has no URL. */
   readonly hrefOf: (row: ItemView) => string | undefined;
   /** Text shown if the list is empty. */
   readonly empty: string;
@@ -31,9 +31,9 @@ export interface ListView {
   readonly kind: string;
   /** The kind of item, in the singular: `workspace`. */
   readonly singular: string;
-  /** Number of the first item in the list, counted from 1; absent if the rows are not consecutive. */
+  /** Position of the first row in the list, counted from 1; absent if the rows are not consecutive. */
   readonly firstNumber?: number;
-  /** Describes in words which part of the list is shown. */
+  /** Description of the part of the list that is shown. */
   readonly place: string;
   readonly rows: readonly (ItemView & { readonly href: string | undefined })[];
   readonly empty: string;
@@ -50,23 +50,23 @@ export interface ListView {
     readonly kept: readonly { readonly name: string; readonly value: string }[];
     readonly all?: string;
   };
-  /** Path of the list, for its exports. */
+  /** Path of the list, to which exports append an extension. */
   readonly path: string;
 }
 
-/** The links between pages. Each is absent if it has no target. */
+/** The links between pages. A link without a target is absent. */
 interface Pagination {
   readonly page: number;
   readonly first?: string;
   readonly previous?: string;
   readonly next?: string;
-  /** Empty if the page is empty, or if all items fit on the smallest page. */
+  /** The page sizes to choose from; none if the page is empty, or if all items fit on the smallest page. */
   readonly sizes: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
 }
 
 /** Maximum number of rows, because a service that ignores `limit` may send more items than a browser can show. */
 const MAX_ROWS = 1_000;
-/** Reaching pages further away would take too many requests, so no link is offered. */
+/** Maximum distance, in pages, for a *Continue* link. Reaching a more distant page would take too many requests. */
 const MAX_CONTINUE_PAGES = 10_000;
 const MIN_PAGE_SIZE = 10;
 const SIZES = [MIN_PAGE_SIZE, 25, 50, 100];
@@ -191,7 +191,7 @@ function toRange(kind: string, { before, items }: ListedPage): string[] {
   return [`${capitalise(kind)} ${toCount(before + 1)}–${toCount(before + items.length)}`];
 }
 
-/** Formats a number with separators: `1,234`. */
+/** Formats a number with thousands separators: `1,234`. */
 function toCount(number: number): string {
   return number.toLocaleString('en');
 }

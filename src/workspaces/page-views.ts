@@ -40,16 +40,14 @@ export function toWorkspaceSearchView(result: SearchResult, search: SearchParams
   return { title, signedIn: true, section: 'workspaces', list: toSearchResultView(list, result, search) };
 }
 
-/**
- * Returns a function that creates the view of a page of items in a workspace. It takes the workspace from the service, or null.
- */
+/** Returns a function that takes a workspace from the service, or null, and creates the view of a page of its items. */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toListView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** Returns a function that creates the view of a search in a workspace. Its argument is the same as for toItemsView(). */
+/** Returns a function that takes a workspace from the service, or null, and creates the view of a search in it. */
 export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
   const list = toSearchResultView(toItemList(place), result, search);
   const part = ` that match “${toTitlePart(search.words)}”`;

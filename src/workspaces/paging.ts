@@ -6,27 +6,27 @@ import { isExpiredCursor, ServiceStatusError, toUnreadableResponse } from './ser
 
 /** A page and its position in the list. */
 export interface PositionedPage {
-  /** Counted from 1. */
+  /** Page number, counted from 1. */
   readonly page: number;
   readonly items: readonly unknown[];
   /** Number of items on the pages before this one. */
   readonly before: number;
-  /** Absent on the last page. */
+  /** Start of the next page; absent on the last page. */
   readonly next?: PageStart;
 }
 
 /** The page to show: the requested page, the last page, or the furthest page within the limits. */
 export interface ListedPage extends PositionedPage {
   readonly limit: number;
-  /** `last`: the list ends before the requested page. `furthest`: reaching that page would take more requests than allowed. */
+  /** `last`: the list ends before the requested page. `furthest`: reaching the requested page would exceed a limit. */
   readonly reached: 'requested' | 'last' | 'furthest';
 }
 
 /** The pages that `seek` looks for in a list. */
 interface SeekTarget {
-  /** The first page of interest. Seeking starts there or earlier. */
+  /** The first page of interest. Seeking starts at or before this page. */
   readonly page: number;
-  /** Starts over. Returns a function that checks whether a page is the last one needed. It gets each page once, in order. */
+  /** Starts over. Returns a function that receives each page once, in order, and returns true for the last page needed. */
   start(): (page: PositionedPage) => boolean;
 }
 
@@ -39,7 +39,7 @@ const MAX_MS = 10_000;
 
 /**
  * Reads pages of a list by number, although the service only provides a cursor for the next page. Seeking starts at the nearest
- * earlier page whose cursor the session knows. Rejects like ApiClient.
+ * earlier page with a stored cursor. Rejects like ApiClient.
  */
 export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
@@ -49,7 +49,7 @@ export function createPaging(deps: {
   const { api, cursors, now } = deps;
 
   /**
-   * Reads pages until `isLast` returns true, the list ends or a limit is reached. Adds the start of each next page to `found`.
+   * Reads pages until `isLast` returns true, the list ends or a limit is reached. Adds the start of each subsequent page to `found`.
    */
   const readFrom = async (
     start: PageStart,
@@ -87,7 +87,7 @@ export function createPaging(deps: {
       try {
         return await readFrom(start, readPage, target.start(), found);
       } catch (error) {
-        if (error instanceof SessionEndedError) found.length = 0; // they will never be read again
+        if (error instanceof SessionEndedError) found.length = 0; // an ended session has no use for cursors
         throw error;
       } finally {
         await cursors.add(name, found); // never rejects, so the result or error is preserved
@@ -116,7 +116,7 @@ export function createPaging(deps: {
 }
 
 /**
- * Returns a function that refuses a cursor seen before, which would repeat pages forever. It keeps only digests, because
+ * Returns a function that refuses repeated cursors, because the same pages would repeat forever. Only digests are kept, because
  * cursors may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {
@@ -129,7 +129,7 @@ export function createLoopGuard(): (cursor: string | undefined) => void {
   };
 }
 
-/** Returns null for a 429. If seeking exceeds the service's rate limit, the page reached so far is shown. */
+/** Returns null for a 429, and rethrows other errors. If seeking exceeds the service's rate limit, the page reached so far is shown. */
 function unlessRateLimited(error: unknown): null {
   if (error instanceof ServiceStatusError && error.serviceStatus === 429) return null;
   throw error;

@@ -27,7 +27,7 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
   readonly render: Render;
   /** Admits only signed-in clients. */
   readonly signedIn: RequestHandler[];
-  /** Returns when the request's session ends (ISO 8601). Scripts use it to detect that another session has replaced theirs. */
+  /** Returns the time at which the session ends (ISO 8601). Pages use this time to detect that their session was replaced. */
   readonly sessionEnd: (req: Request) => string;
   readonly currentSession: (req: Request) => Session;
   /** The kinds of item in a workspace (`WORKSPACE_ITEMS`); at least one. */
@@ -38,7 +38,7 @@ type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageL
 
 const ITEMS_PATH = `${WORKSPACES.path}/:id{/:kind}` as const;
 
-/** Creates the router for the workspace browser. Passes on every failure, including SessionEndedError. */
+/** Creates the router for the workspace browser. Failures, including SessionEndedError, are passed to the error handlers. */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const { api, paging, searchItems, render, signedIn, sessionEnd, currentSession } = deps;
   const { kinds, pageSize } = deps;
@@ -104,7 +104,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   return router;
 }
 
-/** If the client disconnects, its upstream request is aborted. There is no connection left to send that error over. */
+/** Drops errors after the client has disconnected, because there is no connection left to send them over. */
 const ignoreAfterDisconnect: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (!res.destroyed) next(error);
 };

@@ -5,7 +5,7 @@ import type { Paging, PositionedPage } from './paging.ts';
 /** The matches that a search found, and the part of the list that it covered. */
 export interface SearchResult {
   readonly items: readonly unknown[];
-  /** Number of items before the searched part, and up to its end. */
+  /** Number of items before the searched part (`before`), and up to the end of that part (`upTo`). */
   readonly before: number;
   readonly upTo: number;
   /** Page at which to continue; absent if the search reached the end of the list. */
@@ -18,8 +18,8 @@ const SEARCH_LIMIT = 100;
 const ENOUGH_ITEMS = 100;
 
 /**
- * Returns a function that searches a list for words by reading its pages, because the service has no search. It starts at page
- * `from`, in pages of 100 items. It stops once it has enough matches, or at the limits of `seek`, and rejects like `seek`.
+ * Returns a function that searches a list for words by reading its pages, because the service has no search. The search reads
+ * pages of 100 items from page `from` onwards. It stops after enough matches or at one of `seek`'s limits. Rejects like `seek`.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {

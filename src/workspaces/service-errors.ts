@@ -5,7 +5,7 @@ import { toServiceErrorCode } from '../upstream/connection-pool.ts';
 
 const MAX_PAUSE_SECONDS = 3_600;
 
-/** The service responded with a status other than 200, which never ends the session. */
+/** The error for a response from the service with a status other than 200. The error never ends the session. */
 export class ServiceStatusError extends AppError {
   override readonly name = 'ServiceStatusError';
   readonly serviceStatus: number;
@@ -17,7 +17,7 @@ export class ServiceStatusError extends AppError {
 }
 
 /**
- * Whether the service refused a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface doesn't specify the status for that.
+ * Returns whether the service refused a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface doesn't specify the status.
  * Cloakroom's other parameters are always valid, so a 400 can only refer to the cursor.
  */
 export function isExpiredCursor(error: unknown): boolean {
@@ -44,7 +44,7 @@ export function toStatusError(status: number, headers: IncomingHttpHeaders, now:
   }
 }
 
-/** Reads `Retry-After` in either form (RFC 9110 §10.2.3), or otherwise `x-ratelimit-reset` in epoch seconds. */
+/** Reads `Retry-After` in either form (RFC 9110 §10.2.3) or, if absent, `x-ratelimit-reset` in epoch seconds. */
 function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
   const [retryAfter = '', reset] = [headers['retry-after'], headers['x-ratelimit-reset']].map(String);
   const candidates = [
@@ -63,7 +63,7 @@ export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
   return new AppError(code, { detail, cause });
 }
 
-/** Returns the error for a 200 whose body is not a page of a list. `reason` appears only in the log. */
+/** Returns the error for a 200 response whose body is not a page of a list. `reason` appears only in the log. */
 export function toUnreadableResponse(reason: string, cause?: unknown): AppError {
   return new AppError('service_response_unreadable', { cause: new Error(reason, { cause }) });
 }

@@ -1,4 +1,4 @@
-/** Whether a text has a visible character, not just white space, combining marks and invisible characters. */
+/** Returns whether a text contains more than white space, combining marks and invisible characters. */
 export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }

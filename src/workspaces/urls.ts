@@ -1,6 +1,6 @@
 import { checkTarget } from '../upstream/target.ts';
 
-/** The paths of a list: on the service, and in Cloakroom. */
+/** The paths of a list on the service and in Cloakroom. */
 export interface ListPaths {
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly servicePath: string;
@@ -18,8 +18,8 @@ export const WORKSPACES = {
 } as const satisfies ListPaths;
 
 /**
- * Whether an id is safe as a single path segment, however a server decodes it. Refuses separators, escapes, dot segments, and
- * any id that the gateway would refuse. The service doesn't specify the format of its ids.
+ * Returns whether an id is safe as a single path segment, however a server decodes it. Refuses separators, escapes, dot
+ * segments, and any id that the gateway would refuse. The service doesn't specify the format of its ids.
  */
 export function isPathId(id: string): boolean {
   if (id.length === 0 || id.length > MAX_ID_LENGTH || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;
@@ -63,7 +63,7 @@ export interface PageParams {
 }
 
 const MAX_LIMIT = 100;
-/** Far more pages than any real list has. */
+/** Maximum page number, far beyond the end of any real list. */
 const MAX_PAGE = 1_000_000;
 
 /** Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query, and clamps both. Ignores values that are not integers. */
@@ -84,13 +84,13 @@ export interface SearchParams {
   readonly words: string;
   /** Page at which the search starts, counted from 1 in pages of 100 items. */
   readonly from: number;
-  /** The page on which the search started, and to which *Show all* leads back. */
+  /** The page from which the user started the search, and to which *Show all* leads back. */
   readonly origin: PageParams;
 }
 
 const MAX_WORDS_LENGTH = 200;
 
-/** Reads `find` and `from` from a query; null if it doesn't request a search. */
+/** Reads `find` and `from` from a query; returns null if the query doesn't request a search. */
 export function parseSearch(query: ParsedQuery, defaultLimit: number): SearchParams | null {
   const { find, from } = query;
   if (typeof find !== 'string' || find.trim() === '') return null;
@@ -122,7 +122,7 @@ export interface BackLink {
   readonly label: string;
 }
 
-/** Returns the link for `back`. It is composed from parsed parameters, so that it can't lead to another page or site. */
+/** Returns the link for `back`, composed from parsed parameters so that it can't lead to another page or site. */
 export function parseBackLink(query: ParsedQuery, defaultLimit: number): BackLink {
   const { back } = query;
   const params = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));

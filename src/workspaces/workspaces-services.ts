@@ -10,7 +10,7 @@ type WorkspacesOptions = Parameters<typeof createApiClient>[0] &
   Parameters<typeof createCursors>[0] & {
     /** Maximum number of connections to the service from this process. */
     readonly connections: number;
-    /** Pauses before an export repeats a request. */
+    /** Waits before an export retries a request. */
     readonly wait?: Wait | undefined;
   };
 
@@ -18,7 +18,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 const waitWithTimer: Wait = async (ms, signal) => delay(ms, undefined, { signal });
 
-/** Creates the services that pages and exports use to read from the service, sharing one API client. */
+/** Creates the functions that pages and exports use to read from the service. They share one API client. */
 export function createWorkspaces(options: WorkspacesOptions) {
   const { connections, now, wait = waitWithTimer } = options;
   const api = createApiClient(options);
@@ -33,9 +33,9 @@ export function createWorkspaces(options: WorkspacesOptions) {
 }
 
 /**
- * Returns the limits for concurrent pages. A page has at most two requests to the service in flight, so one session can take at
- * most a quarter of the connections, and all sessions together can take all of them. Users don't load more than 16 tabs at a
- * time.
+ * Returns the limits on concurrent pages. A page has at most two requests to the service in flight. One session can therefore
+ * take about a quarter of the connections, and all sessions together can take all of them. Few users load more than 16 tabs at
+ * a time.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

@@ -12,7 +12,7 @@ const testApp = useTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
 let id: string;
 let cookie: string;
 beforeEach(async () => {
-  // The watchdog may have closed the connection in the previous test, and reconnecting takes a moment.
+  // The watchdog may have closed the connection in the previous test, so wait until Cloakroom has reconnected.
   await eventually(async () => (await app().get('/readyz')).status === 200);
   ({ id, cookie } = await testApp.createSession());
 });
@@ -22,7 +22,7 @@ afterEach(() => {
 
 const app = () => request(testApp.origin);
 
-/** Resolves with the response. Fails if it takes 2 s or longer. */
+/** Resolves with the response, and fails if the response takes 2 s or longer. */
 async function within2Seconds(sent: request.Test): Promise<request.Response> {
   using watch = startStopwatch();
   const response = await sent;
@@ -34,7 +34,7 @@ describe('while Redis hangs', () => {
   beforeEach(() => void process.kill(testApp.privateRedis.pid, 'SIGSTOP'));
   afterEach(() => void process.kill(testApp.privateRedis.pid, 'SIGCONT'));
 
-  test('an API request gets a 503 problem and keeps its session cookie', async () => {
+  test('an API request gets a 503 problem that does not clear the session cookie', async () => {
     const response = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
     expect(response.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
@@ -43,7 +43,7 @@ describe('while Redis hangs', () => {
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // the time spent waiting for Redis
   });
 
-  test('the landing page is replaced by a 503 page that offers to try again', async () => {
+  test('the landing page is replaced by a 503 page that offers a retry', async () => {
     const response = await within2Seconds(app().get('/').set({ cookie, accept: 'text/html' }));
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
@@ -52,7 +52,7 @@ describe('while Redis hangs', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  test('a request to extend the session gets a 503 problem and does not clear the cookie', async () => {
+  test('a request to extend the session gets a 503 problem that does not clear the cookie', async () => {
     const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
     const response = await within2Seconds(app().post('/auth/session').set(headers));
     expect(response.status).toBe(503);
@@ -82,7 +82,7 @@ test('a sign-in that fails because Redis is full gets a 503 page and keeps the p
   const before = await browser.cookie(testApp.origin, 'cloakroom');
   const consent = await browser.open(`${testApp.origin}/auth/login`);
   const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
-  // Fill Redis only during the token request. The local service shares this Redis and needs it until then.
+  // The local service uses the same Redis, so do not fill it before the token request.
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') !== true) return false;
     void testApp.redis

@@ -11,7 +11,7 @@ import { startSignIn, startTestApp } from '../support/test-app.ts';
 
 const metrics = useFixture(startMetricsApp);
 
-/** The limit in docs/monitoring.md. */
+/** The maximum number of series according to docs/monitoring.md. */
 const MAX_SERIES = 6_000;
 
 /** Returns the Cloakroom series, without their values. */
@@ -20,7 +20,7 @@ async function allSeries(): Promise<string[]> {
   return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
 }
 
-/** Returns whether a label value is listed for its metric. Any other value must have come from a client. */
+/** Returns whether a label value is listed for its metric. Any unlisted value must have come from a client or the service. */
 function isKnown(series: string, label: string, value: string): boolean {
   const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
   return metric?.labels[label]?.includes(value) === true;

@@ -33,13 +33,13 @@ afterEach(() => {
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
-/** Sends an API request. Resolves with its status. */
+/** Sends an API request, and resolves with the status. */
 const request = async (cookie: string) => {
   const response = await fetch(metrics.testApp.origin + API_PATH, { headers: { cookie } });
   await response.text();
   return response.status;
 };
-/** Holds the response to a token request. Resolves with a function that sends it. Other requests get an empty 200. */
+/** Holds the response to a token request, and resolves with a function that sends the response. Other requests get an empty 200. */
 const holdRefresh = async () =>
   new Promise<() => void>((resolve) => {
     metrics.testApp.intercept = (req, res) => {
@@ -58,7 +58,7 @@ const watchRedis = async (onCommand: (name: string, key: string, source: string)
   );
   return { [Symbol.dispose]: () => monitor.disconnect() };
 };
-/** Makes the service accept only refreshed tokens. Its token endpoint responds with `body`, or closes the connection. */
+/** Makes the service accept only refreshed tokens. The token endpoint responds with `body`, or closes the connection. */
 const respondToRefresh = (body: object | null) => {
   metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
@@ -124,7 +124,7 @@ describe('a refresh', () => {
     ['expired', -5_000],
     ['expiring', 5_000],
     ['unauthorized', 500_000],
-  ])('is counted as refreshed by the process that refreshes (the token is %s)', async (trigger, livesMs) => {
+  ])('is counted as refreshed by the process performing it (the token is %s)', async (trigger, livesMs) => {
     respondToRefresh(GRANTED);
     const { cookie } = await metrics.testApp.createSession({
       expiresAt: metrics.testApp.services.now() + livesMs,
@@ -136,7 +136,7 @@ describe('a refresh', () => {
     );
   });
 
-  test('is counted as joined for requests that wait for another process, and their waiting time is measured', async () => {
+  test('in another process is counted as joined once for each waiting request, and the waiting time is measured', async () => {
     const { testApp } = metrics;
     const other = createServices(
       { ...testApp.config, metricsPort: 0 },
@@ -170,7 +170,7 @@ describe('a refresh', () => {
     }
   });
 
-  test('that starts after another process releases the lock adds only the wait for the lock to the waiting time', async () => {
+  test('adds only the time spent waiting for another process’s lock to the waiting time', async () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -232,7 +232,7 @@ describe('a refresh', () => {
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="invalid_grant"}', 0);
   });
 
-  test('without a refresh token ends the session, and the end is counted', async () => {
+  test('fails without a refresh token, and both the failure and the end of the session are counted', async () => {
     const { testApp } = metrics;
     const { id } = await testApp.createSession({ expiresAt: 0 });
     const found = await testApp.services.store.peek(id);
@@ -327,7 +327,7 @@ test('while Redis does not respond, errors are counted as timeout and the proces
   await own.expectCount('cloakroom_ready', 1);
 });
 
-test('an error caused by a terminated Redis is counted as unreachable', async () => {
+test('an error after Redis has terminated is counted as unreachable', async () => {
   await using own = await startMetricsApp();
   const { testApp } = own;
   const { cookie } = await testApp.createSession();

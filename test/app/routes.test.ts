@@ -21,7 +21,7 @@ async function send(target: string, method = 'GET', sessionCookie = cookie) {
 
 const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
 
-/** Spellings that some server treats as the same path. They could bypass a path rule in a proxy. */
+/** Spellings that some servers treat as equivalent to this path, so they could bypass a path rule in a proxy. */
 const otherSpellings = (path: string): string[] =>
   [
     ...['/', '//', '/?a=b', '/.', '%2f', '%3f', ';x=y', '%20', '%00', '.'].map((end) => path + end),

@@ -8,7 +8,7 @@ import { startStopwatch } from '../support/stopwatch.ts';
 import { startTestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw-client.ts';
 
-describe('a page', () => {
+describe('the page', () => {
   const testApp = useTestApp();
   test('at / redirects signed-in users to the workspaces and offers sign-in to other users', async () => {
     const { cookie } = await testApp.createSession();
@@ -20,7 +20,7 @@ describe('a page', () => {
 });
 
 describe('over HTTPS', () => {
-  test('the cookie is Secure, has its prefix and works, even though the last hop is plain HTTP', async () => {
+  test('the cookie is Secure and has its prefix, and sign-in works even if the last hop is plain HTTP', async () => {
     await using testApp = await startTestApp({
       PUBLIC_URL: 'https://app.example',
       COOKIE_SAMESITE: 'strict',
@@ -38,7 +38,7 @@ describe('over HTTPS', () => {
     const done = await request(testApp.running.url)
       .get(`/auth/callback?code=x&state=${location.searchParams.get('state')}`)
       .set('cookie', binding.split(';', 1)[0] ?? '');
-    // Browsers do not send a strict cookie on a redirect from another site, so an intermediate page does the redirect.
+    // Browsers do not send a strict cookie on a redirect from another site, so an intermediate page redirects the browser.
     expect(done.status).toBe(200);
     expect(done.headers['clear-site-data']).toBe('"cache"');
     expect(done.text).toContain('<meta http-equiv="refresh" content="0;url=/workspaces">');
@@ -52,7 +52,7 @@ describe('over HTTPS', () => {
   });
 });
 
-describe('a drain', () => {
+describe('during a drain, the server', () => {
   test('refuses a new request on an open connection with a 503 and closes the connection', async () => {
     await using testApp = await startTestApp();
     const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('utf8');

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 
-// Unlike browsers, Playwright disables the back/forward cache by default.
+// By default, Playwright launches browsers with the back/forward cache disabled.
 const e2e = startE2e({}, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });
 
 const signOut = async (page: Page) => {

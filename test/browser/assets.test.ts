@@ -13,7 +13,7 @@ async function openConsole(prepare: (context: BrowserContext) => Promise<unknown
   return watched;
 }
 
-test('all assets of a page, including imported modules, have the same version', async () => {
+test('all assets that a page loads, including imported modules, have the same version', async () => {
   const requested: string[] = [];
   const { browserErrors } = await openConsole(async (context) => {
     context.on('request', (request) => {
@@ -27,7 +27,7 @@ test('all assets of a page, including imported modules, have the same version', 
   expect(browserErrors).toEqual([]);
 });
 
-test('a page rendered by a process of another version works with this process’s assets', async () => {
+test('a page rendered by a different version of Cloakroom works with the assets of this version', async () => {
   const watched = await openConsole(async (context) =>
     context.route('**/console', async (route) => {
       const response = await route.fetch();

@@ -23,7 +23,7 @@ const loadAll = async (page: Page) => page.getByRole('button', { name: 'Load all
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
 test.each(LOOKS)(
-  'the user can page through a list, find and open a workspace and return: %j',
+  'the user can page through a list, find a workspace, open it and return: %j',
   async (look) => {
     const { page, browserErrors } = await e2e.openSignedIn('/workspaces', look);
     expect(await names(page)).toHaveLength(25);
@@ -71,7 +71,7 @@ test('typing filters the items on the page, and clearing the field shows them al
   await page.getByText(/^\d+ of 25 workspaces on this page match/).waitFor();
   expect(await shownItems(page).count()).toBeLessThan(25);
   expect(await shownItems(page).first().getByRole('heading').innerText()).toBe(first);
-  await field.fill('nothing is called like this');
+  await field.fill('no such words');
   await page.getByText('0 of 25 workspaces on this page match.').waitFor();
   expect(await shownItems(page).count()).toBe(0);
   await field.fill('');
@@ -96,7 +96,7 @@ test('the number of matches is announced once the user stops typing, not after e
   ]);
 });
 
-test('a page keeps its filter when the user comes back to it, but not in another session', async () => {
+test('a page keeps its filter when the user comes back to it, but not in a different session', async () => {
   const { page, context } = await e2e.openSignedIn();
   const [, second = ''] = await names(page);
   const field = page.getByLabel('Find a workspace');
@@ -123,7 +123,7 @@ test('after a search, clearing the field shows how to list all items again', asy
   expect(await shownItems(page).count()).toBe(10);
 });
 
-test('loading all pages stops when the session ends', async () => {
+test('loading stops when the session ends', async () => {
   const { page, browserErrors } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   const responses: ServerResponse[] = [];
   e2e.respondTo(LISTS, (res) => responses.push(res));
@@ -187,7 +187,7 @@ test('loading pauses for the time in the Retry-After header', async () => {
   await page.getByText('All 137 workspaces are shown.').waitFor();
 });
 
-test('when a page fails to load, the user sees an error and keeps the loaded items', async () => {
+test('when a page fails to load, the user sees an error and the items loaded so far', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   e2e.respondTo(LISTS, (res) => sendJson(res, 500, {}));
   await loadAll(page);
@@ -198,10 +198,10 @@ test('when a page fails to load, the user sees an error and keeps the loaded ite
   await page.getByText('All 137 workspaces are shown.').waitFor();
 });
 
-test('if an earlier page arrives instead of the next one, no item is shown twice and loading continues', async () => {
+test('if Cloakroom responds with an earlier page, no item is shown twice and loading continues', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
   const requests = requestsOf(page);
-  // The cursor has expired. When Cloakroom starts again from the first page, the service refuses the second page.
+  // The service reports an expired cursor. When Cloakroom restarts from the first page, the service refuses the second page.
   let state: 'expired' | 'walking' | 'refused' = 'expired';
   e2e.testApp.intercept = ({ url = '' }, res) => {
     if (state === 'refused' || !LISTS.test(url)) return false;
@@ -224,7 +224,7 @@ test('if an earlier page arrives instead of the next one, no item is shown twice
   expect(state).toBe('refused');
 });
 
-test('if the list becomes shorter during loading, the page reports that it has changed', async () => {
+test('if the list becomes shorter during loading, the page reports that the list has changed', async () => {
   const { page } = await e2e.openSignedIn('/workspaces?limit=50&page=2');
   e2e.respondTo(LISTS, (res, { url = '' }) => {
     if (/[?&]next=/.test(url)) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
@@ -235,7 +235,7 @@ test('if the list becomes shorter during loading, the page reports that it has c
   expect(await names(page)).not.toContain('The only one left');
 });
 
-test('loading after the session has ended leads to sign-in and back to the list', async () => {
+test('a click on Load all pages after the session has ended leads to sign-in and back to the list', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   await (await sessionControls(context, e2e.testApp)).end();
   await loadAll(page);

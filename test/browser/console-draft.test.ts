@@ -44,7 +44,7 @@ test('the form still contains the draft when the user comes back from the guide'
   expect(browserErrors).toEqual([]);
 });
 
-test('a draft remembers that the user removed a parameter', async () => {
+test('a parameter that the user removed is not restored with the draft', async () => {
   await press(page, 'Remove the parameter limit');
   await visitGuideAndComeBack();
   expect(await page.locator('[data-preview]').innerText()).toBe(LIST);

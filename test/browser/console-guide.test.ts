@@ -27,7 +27,7 @@ test('if the browser refuses to copy a listing, the page selects the text for th
   const { page } = await at.open({}, '/console/guide');
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
   await press(page, 'Copy pages.js');
-  await page.getByText('The code is selected, so that you can copy it.').waitFor();
+  await page.getByText('The code is selected, so you can copy it yourself.').waitFor();
   expect(await page.evaluate('getSelection().toString().trim()')).toBe(
     await page.getByRole('region', { name: 'pages.js' }).innerText(),
   );
@@ -39,7 +39,7 @@ test('without JavaScript, the guide shows no copy buttons', async () => {
   expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out']);
 });
 
-/** Runs code in the page with the exports of the guide in scope, and returns its result. */
+/** Runs code in the page with the exports of the guide in scope, and returns the result. */
 async function run(code: string): Promise<unknown> {
   const { page } = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
@@ -51,7 +51,7 @@ async function run(code: string): Promise<unknown> {
   })()`);
 }
 
-/** Wraps code so that it returns the error that it throws. */
+/** Wraps code so that an error is returned instead of thrown. */
 const failing = (code: string) =>
   `try { ${code} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
 
@@ -133,7 +133,7 @@ test.each(['null', '{', ''])('an error response with the body %j still becomes a
   });
 });
 
-test('a request after the end of the session leads to sign-in and back, but a 401 from the service does not', async () => {
+test('a request after the session has ended leads to sign-in and back, but a 401 from the service does not', async () => {
   const { page, context } = await at.open({}, '/console/guide#vite');
   const request = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());

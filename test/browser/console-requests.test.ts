@@ -37,7 +37,7 @@ const open = async (part: 'Headers' | 'Body') => page.getByText(part, { exact: t
 const bodyField = () => page.getByLabel('Body', { exact: true });
 const clipboard = async () => String(await page.evaluate('navigator.clipboard.readText()'));
 
-/** Sends a request whose response never ends. `closed` resolves once the service sees its connection close. */
+/** Sends a request whose response never ends. `closed` resolves once the service sees the connection close. */
 async function sendWithoutEnd() {
   const { promise: closed, resolve: close } = createDeferred<void>();
   at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
@@ -50,8 +50,8 @@ async function sendWithoutEnd() {
   return { closed };
 }
 
-describe('a request', () => {
-  test('is sent as composed when the user presses Ctrl+Enter', async () => {
+describe('requests from the console', () => {
+  test('Ctrl+Enter sends the request that the form describes', async () => {
     let received: unknown;
     const receive = async (res: ServerResponse, req: IncomingMessage) => {
       received = { method: req.method, url: req.url, headers: req.headers, body: await text(req) };
@@ -60,7 +60,7 @@ describe('a request', () => {
     at.e2e.respondTo(STARTS_WITH_API_PATH, (res, req) => void receive(res, req));
     await chooseMethod('Other…');
     await page.getByLabel('Other method').fill('PROPPATCH');
-    // The query of a pasted URL replaces the parameter rows.
+    // The query in a pasted URL replaces the parameter rows.
     await page.evaluate(`navigator.clipboard.writeText('${at.e2e.testApp.origin}${API_PATH}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
     await page.keyboard.press('Control+V');
@@ -80,7 +80,7 @@ describe('a request', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('with invalid fields is not sent, and the fields are marked', async () => {
+  test('a request with invalid fields is not sent, and the fields are marked', async () => {
     const urls: string[] = [];
     page.on('request', (request) => {
       if (!request.url().includes('/assets/')) urls.push(request.url()); // the page's assets may load late
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(await storedHistory()).toBeNull();
   });
 
-  test('goes to the target in the preview, however the user types the path', async () => {
+  test('a request goes to the target shown in the preview, however the user types the path', async () => {
     const path = page.getByLabel('Path');
     const preview = page.locator('[data-preview]');
     for (const refused of ['/auth/../api/things', String.raw`\api\things`, '/api/things#part']) {
@@ -124,7 +124,7 @@ describe('a request', () => {
     }
   });
 
-  test('can be followed by requests for the next pages with the same limit, up to the last page', async () => {
+  test('the Next page button requests each subsequent page with the same limit, up to the last page', async () => {
     await page.getByLabel('Value of the parameter').fill('60');
     await send(page);
     const items = page.locator('[data-history-items] li');
@@ -140,7 +140,7 @@ describe('a request', () => {
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
   });
 
-  test('can be cancelled, and the part of the response received so far stays visible', async () => {
+  test('after a request is cancelled, the part of the response received so far stays visible', async () => {
     const { closed } = await sendWithoutEnd();
     await press(page, 'Cancel');
     const words = page.getByText(/Cancelled after 13 bytes. The response is incomplete/);
@@ -151,7 +151,7 @@ describe('a request', () => {
     await closed;
   });
 
-  test('is aborted when the session ends, and is not stored', async () => {
+  test('a request is aborted when the session ends, and is not stored in the history', async () => {
     await chooseMethod('POST');
     const { closed } = await sendWithoutEnd();
     await (await sessionControls(context, at.e2e.testApp)).end();
@@ -164,8 +164,8 @@ describe('a request', () => {
   });
 });
 
-describe('copying a request', () => {
-  test('as curl produces a command that works in a shell and contains no cookie', async () => {
+describe('the copy buttons', () => {
+  test('Copy as curl produces a command that works in a shell and contains no cookie', async () => {
     await chooseMethod('DELETE');
     await page.getByLabel('Path').fill(`${API_PATH}/it's`);
     await press(page, 'Copy as curl');
@@ -180,14 +180,14 @@ describe('copying a request', () => {
     expect(stdout).toBe('deleted');
   });
 
-  test('as fetch produces code that works in the page', async () => {
+  test('Copy as fetch produces code that works in the page', async () => {
     await press(page, 'Copy as fetch');
     await page.getByText('The fetch code was copied.').waitFor();
     const code = await clipboard();
     expect(await page.evaluate(`(async () => { ${code}\n return response.status; })()`)).toBe(200);
   });
 
-  test('shows a confirmation until the request changes', async () => {
+  test('copying a request shows a confirmation until the request changes', async () => {
     await send(page);
     const confirmation = page.getByText('The fetch code was copied.');
     const changes = [
@@ -206,7 +206,7 @@ describe('copying a request', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('selects the text for the user if the browser refuses access to the clipboard', async () => {
+  test('if the browser refuses access to the clipboard, the console selects the text for the user', async () => {
     await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
     await press(page, 'Copy as fetch');
     const field = page.getByLabel('Text to copy');
@@ -219,7 +219,7 @@ describe('copying a request', () => {
 });
 
 describe('the history', () => {
-  test('can fill the form again, can be cleared, and is deleted at sign-out', async () => {
+  test('the history can refill the form, can be cleared, and is deleted at sign-out', async () => {
     await chooseMethod('POST');
     await open('Body');
     await bodyField().fill('[1]');
@@ -241,7 +241,7 @@ describe('the history', () => {
     expect(await storedHistory()).toBeNull();
   });
 
-  test('shows the outcome of each request, and fills in the form without sending it', async () => {
+  test('the history shows the outcome of each request, and selecting an entry fills in the form but sends nothing', async () => {
     const items = page.locator('[data-history-items] button');
     await send(page);
     await press(page, 'Next page');
@@ -268,7 +268,7 @@ describe('the history', () => {
     await page.getByText('Request loaded').waitFor({ state: 'detached' });
   });
 
-  test('shows that no response arrived before the user left the page', async () => {
+  test('the history shows an unknown outcome if the user left the page before the response arrived', async () => {
     at.e2e.respondTo(STARTS_WITH_API_PATH, () => {});
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
@@ -280,7 +280,7 @@ describe('the history', () => {
     expect(await outcome.textContent()).toBe('outcome unknown');
   });
 
-  test('tells the user when a body was too long to keep', async () => {
+  test('the console tells the user if a body was too long to keep in the history', async () => {
     await chooseMethod('PUT');
     await open('Body');
     await bodyField().fill('x'.repeat(20_001));

@@ -21,7 +21,7 @@ const at = startConsole();
 
 const sentencesOf = async (page: Page) => page.locator('[data-sentences]').innerText();
 
-describe('a response', () => {
+describe('responses in the console', () => {
   let watched: WatchedPage;
   let page: Page;
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe('a response', () => {
     ({ page } = watched);
   });
 
-  test('is shown with its sender, timing, headers and body', async () => {
+  test('a response is shown with its sender, timing, headers and body', async () => {
     expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in [\d.,]+ ms\.$/);
     expect(await sentencesOf(page)).toMatch(
       /The service sent this response[\s\S]*did not refresh it or repeat the request/,
@@ -43,7 +43,7 @@ describe('a response', () => {
     expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
   });
 
-  test('does not scroll the page if the user has scrolled away', async () => {
+  test('a response does not scroll the page if the user has scrolled away', async () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await send(page);
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
@@ -57,7 +57,7 @@ describe('a response', () => {
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
-  test('is shown with a note if the gateway refreshed the token or repeated the request', async () => {
+  test('the console shows that the gateway refreshed the token or repeated the request', async () => {
     at.e2e.testApp.advanceClock(901_000);
     await send(page);
     expect(await sentencesOf(page)).toMatch(/had expired, so the gateway refreshed it/);
@@ -71,14 +71,14 @@ describe('a response', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('from the gateway is shown with its reason and a remedy', async () => {
+  test('an error response from the gateway is shown with its reason and a remedy', async () => {
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
     expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path under[\s\S]*[\da-f-]{36}/);
     expect(await pageViolations(watched)).toEqual([]);
   });
 
-  test('to a request without a session offers sign-in, which returns to the console with an empty history', async () => {
+  test('after a request without a session, the console offers sign-in, which leads back to the console with an empty history', async () => {
     await page.context().clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and return here' }).click();
@@ -87,7 +87,7 @@ describe('a response', () => {
     expect(await page.locator('[data-history-items] li').count()).toBe(0);
   });
 
-  test('that is cut off is shown as incomplete', async () => {
+  test('a response that is cut off is shown as incomplete', async () => {
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
     at.e2e.respondTo(STARTS_WITH_API_PATH, (res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -102,7 +102,7 @@ describe('a response', () => {
     expect(await page.getByRole('button', { name: 'Next page' }).count()).toBe(0);
   });
 
-  test('that never arrives is reported with the reason', async () => {
+  test('if no response arrives, the console shows the reason', async () => {
     const context = page.context();
     await context.setOffline(true);
     expect(await send(page)).toMatch(/This device is offline/);
@@ -111,7 +111,7 @@ describe('a response', () => {
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
   });
 
-  test('that is a redirect is reported and not followed', async () => {
+  test('a redirect is reported but not followed', async () => {
     at.respondWith(302, { location: '/led-astray' });
     expect(await send(page, API_PATH)).toMatch(/responded with a redirect/);
     const requestsTo = (path: string) =>
@@ -120,7 +120,7 @@ describe('a response', () => {
     expect(requestsTo('/led-astray')).toBe(0);
   });
 
-  test('with a content encoding is shown with both sizes', async () => {
+  test('a response with a content encoding is shown with its encoded and decoded sizes', async () => {
     const gzipped = gzipSync('x'.repeat(5_000));
     at.respondWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, gzipped);
     await send(page, API_PATH);
@@ -133,7 +133,7 @@ describe('a response', () => {
     ['things', 'text/plain', '{"a":1}', 'things'],
     ['things/a.geojson', 'application/json', '{"a":1}', 'a.geojson'],
     ['things/a.png', 'image/png', Buffer.from([0x89, 0x50, 0, 0xff, 1]), 'a.png'],
-  ])('from the path %s with the type %s is saved byte for byte', async (end, type, body, name) => {
+  ])('a response from the path %s with the type %s is saved byte for byte', async (end, type, body, name) => {
     at.respondWith(200, { 'content-type': type }, body);
     await send(page, API_PATH.replace('things', end));
     const isBinary = type === 'image/png';
@@ -148,7 +148,7 @@ describe('a response', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('that the page fails to show is reported, and the next response is shown as usual', async () => {
+  test('a response that the page fails to show is reported, and the next response is shown as usual', async () => {
     await page.evaluate(
       "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
     );
@@ -159,7 +159,7 @@ describe('a response', () => {
     expect(watched.browserErrors).toEqual(['no colours']);
   });
 
-  test('can be copied, with a confirmation next to the button until the next response', async () => {
+  test('copying a response body shows a confirmation next to the button until the next response', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
     await press(page, 'Copy body');
@@ -170,7 +170,7 @@ describe('a response', () => {
     await confirmation.waitFor({ state: 'detached' });
   });
 
-  test('that is too large to copy is reported to the user', async () => {
+  test('the console tells the user if a response body is too large to copy', async () => {
     await send(page);
     await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
     await press(page, 'Copy body');
@@ -180,7 +180,7 @@ describe('a response', () => {
 });
 
 test.each([360, 1280] as const)(
-  'a response scrolls into view at %d px and leaves the focus',
+  'at a width of %d px, a response scrolls into view without moving the focus',
   async (width) => {
     const { page } = await at.open({ width });
     await page.emulateMedia({ reducedMotion: 'reduce' });

@@ -8,7 +8,7 @@ describe('the console', () => {
   test.each([
     { width: 1280, colorScheme: 'light' },
     { width: 360, colorScheme: 'dark' },
-  ] as const)('is accessible and fits the screen with a response and a history: %j', async (look) => {
+  ] as const)('the console is accessible and fits the screen: %j', async (look) => {
     const watched = await at.open(look);
     const { page } = watched;
     await page.getByText('Headers', { exact: true }).first().click();
@@ -17,17 +17,17 @@ describe('the console', () => {
     await page.locator('[data-response] summary').click();
     await press(page, 'Next page');
     await page.locator('[data-history-items] li').nth(1).getByText('200').waitFor();
-    await page.locator('[data-response]:not([aria-busy])').waitFor(); // the response is dimmed until then
+    await page.locator('[data-response]:not([aria-busy])').waitFor(); // a busy response is dimmed
     expect(await pageViolations(watched)).toEqual([]);
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('shows no response before the first request', async () => {
+  test('the console shows no response before the first request', async () => {
     const { page } = await at.open();
     expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Console']);
   });
 
-  test('shows a curl command instead of the form without JavaScript', async () => {
+  test('without JavaScript, the console shows a curl command instead of the form', async () => {
     const { page } = await at.open({ javaScriptEnabled: false });
     expect(await page.getByLabel('Path').isVisible()).toBe(false);
     expect(await page.getByText(/curl --cookie/).isVisible()).toBe(true);

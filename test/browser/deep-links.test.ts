@@ -23,7 +23,7 @@ test.each(LINKS.flatMap((link) => [true, false].map((javaScriptEnabled) => ({ li
   },
 );
 
-test('after a 403 from the service, signing in again returns to the same page', async () => {
+test('after a 403 from the service, signing in again returns the user to the same page', async () => {
   const place = '/workspaces?limit=10&page=1';
   const { page } = await e2e.openSignedIn();
   e2e.respondTo(new RegExp(`^${WORKSPACES_PATH}`), (res) => res.writeHead(403).end('{}'));

@@ -29,7 +29,7 @@ async function download(control: Locator): Promise<Download> {
   return file;
 }
 
-/** Downloads the same export without the page's script. */
+/** Downloads an export without the page's script. */
 async function expectedFile(path: string): Promise<string> {
   return (await page.context().request.get(e2e.testApp.origin + path)).text();
 }
@@ -50,17 +50,17 @@ const HOLD_COMPLETE = `{
       return file;
     };
   });
-  void 0; // Playwright would wait for a promise
+  void 0; // if the script returned a promise, Playwright would wait for it
 }`;
 
 const SAVE_ANOTHER =
   "Object.assign(document.createElement('a'), { href: 'data:,', download: 'another.txt' }).click()";
 
-/** Replaces the responses to an export's requests for all pages after the first. */
+/** Replaces the responses from the service for every page of an export except the first. */
 const respondToLaterPages = (respond: (res: ServerResponse) => void) =>
   e2e.respondTo(/limit=100&next=/, respond);
 
-/** Holds the responses for those pages. The returned function waits for the next held response. */
+/** Holds every page of an export except the first. The returned function resolves with the next held response. */
 function holdLaterPages(): () => Promise<ServerResponse> {
   const held: ServerResponse[] = [];
   respondToLaterPages((res) => held.push(res));
@@ -86,7 +86,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
   });
 });
 
-describe('an export', () => {
+describe('exports', () => {
   const status = () => page.locator('.export-line');
   const hundredItems = (format = 'CSV') => status().getByText(`${format} export: 100 workspaces…`).waitFor();
   const tryAgain = () => page.getByRole('button', { name: 'Try again: CSV export' });
@@ -100,7 +100,7 @@ describe('an export', () => {
   });
   afterEach(() => void page.off('download', noteFile));
 
-  test('counts its items, and saves the file only when it is complete', async () => {
+  test('an export shows its number of items, and saves the file only once the export is complete', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await hundredItems();
@@ -111,7 +111,7 @@ describe('an export', () => {
     expect(await status().getByRole('button').allInnerTexts()).toEqual(['Dismiss']);
   });
 
-  test.each([1280, 360] as const)('causes no layout shift when it starts, at %d px', async (width) => {
+  test.each([1280, 360] as const)('at %d px, an export starts without a layout shift', async (width) => {
     await page.setViewportSize({ width, height: 740 });
     respondToLaterPages(() => {});
     await link('CSV').scrollIntoViewIfNeeded();
@@ -122,7 +122,7 @@ describe('an export', () => {
     expect(await places()).toEqual(before);
   });
 
-  test('can be dismissed with its button, and the focus returns to the link', async () => {
+  test('dismissing an export with its button returns the focus to the link', async () => {
     await download(link('CSV'));
     await page.getByRole('button', { name: 'Dismiss the CSV export message' }).press('Enter');
     expect(await status().count()).toBe(0);
@@ -130,7 +130,7 @@ describe('an export', () => {
     expect(await page.locator('[data-export-announcement]').textContent()).toBe('');
   });
 
-  test('keeps the announcement of another export when it is dismissed', async () => {
+  test('dismissing an export keeps the announcement of another export', async () => {
     respondToLaterPages((res) => res.end('{"value":[]}'));
     await download(link('CSV'));
     await download(link('NDJSON'));
@@ -147,21 +147,21 @@ describe('an export', () => {
       'Cloakroom did not respond',
       async () => page.route('**/*.csv', async (route) => route.abort('connectionrefused')),
     ],
-  ])('cannot start and shows the reason when %s', async (_when, reason, disconnect) => {
+  ])('an export cannot start and shows the reason when %s', async (_when, reason, disconnect) => {
     await disconnect();
     await link('CSV').click();
     await hasFailed();
     expect(await status().innerText()).toMatch(`The CSV export could not start. ${reason}.`);
   });
 
-  /** Fakes the end of the session in the page only. Cloakroom itself would continue the export. */
+  /** Fakes the end of the session, but only in the page. Cloakroom itself would continue the export. */
   async function endSession(): Promise<void> {
     await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
     await returnToTab(page);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   }
 
-  test('stops when the session ends, and its request to the service is cancelled', async () => {
+  test('an export stops when the session ends, and its request to the service is cancelled', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await hundredItems();
@@ -171,7 +171,7 @@ describe('an export', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('that completes just as the session ends saves nothing', async () => {
+  test('an export that completes just as the session ends saves nothing', async () => {
     await page.evaluate(HOLD_COMPLETE);
     respondToLaterPages((res) => res.end('{"value":[]}'));
     await link('CSV').click();
@@ -183,7 +183,7 @@ describe('an export', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('can be stopped, which closes its request to the service and returns the focus to the link', async () => {
+  test('stopping an export closes its request to the service and returns the focus to the link', async () => {
     const laterPage = holdLaterPages();
     await link('NDJSON').press('Enter');
     await hundredItems('NDJSON');
@@ -196,7 +196,7 @@ describe('an export', () => {
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
 
-  test('that fails saves no file, reports the failure and can be retried', async () => {
+  test('an export that fails saves no file, reports the failure and can be retried', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await hundredItems(); // a failure before the page has read these items would discard them
@@ -214,7 +214,7 @@ describe('an export', () => {
     expect(await status().count()).toBe(1);
   });
 
-  test('that fails before the page has read an item shows no item count', async () => {
+  test('an export that fails before the page has read an item shows no item count', async () => {
     // A stream that fails discards its unread chunks (Streams Standard, ReadableStreamError).
     await page.evaluate(`window.fetch = async () => new Response(new ReadableStream({
       start(controller) {
@@ -227,7 +227,7 @@ describe('an export', () => {
     expect(await status().locator('span').first().innerText()).toBe('CSV export failed. Nothing was saved.');
   });
 
-  test('that is refused shows the reason and the request ID', async () => {
+  test('an export that is refused shows the reason and the request ID', async () => {
     e2e.respondTo(/^/, (res) => res.writeHead(429, { 'retry-after': '7' }).end());
     await link('CSV').click();
     await hasFailed();
@@ -236,7 +236,7 @@ describe('an export', () => {
     );
   });
 
-  test('can run at the same time as another', async () => {
+  test('two exports can run at the same time', async () => {
     const laterPage = holdLaterPages();
     await link('CSV').click();
     await link('NDJSON').click();
@@ -248,7 +248,7 @@ describe('an export', () => {
     expect(await status().getByText('100 workspaces saved as').count()).toBe(2);
   });
 
-  test('without a session leads to sign-in and back to the page', async () => {
+  test('an export without a session leads to sign-in and back to the page', async () => {
     await page.context().clearCookies();
     await link('CSV').click();
     await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
@@ -257,7 +257,7 @@ describe('an export', () => {
     expect(await link('CSV').count()).toBe(1);
   });
 
-  test('makes the browser ask for confirmation before the user leaves the page', async () => {
+  test('during an export, the browser asks for confirmation before the user leaves the page', async () => {
     respondToLaterPages(() => {});
     await link('CSV').click();
     await hundredItems();
@@ -269,7 +269,7 @@ describe('an export', () => {
     expect(await status().count()).toBe(1);
   });
 
-  test('leaves a click with a modifier key to the browser', async () => {
+  test('a click on an export link with a modifier key is left to the browser', async () => {
     await link('CSV').click({ modifiers: ['Alt'] });
     expect(await status().count()).toBe(0);
   });

@@ -37,7 +37,7 @@ test('markup in names is shown literally', async () => {
 
 test.each([
   ['<p data-hostile>x</p>', 'text became <p class="">'],
-  ['<p>abc <b>\u202Edef</b> ghi</p>', 'text beside others may turn them around: <b class="">'],
+  ['<p>abc <b>\u202Edef</b> ghi</p>', 'text could reorder its neighbours: <b class="">'],
   ['<p><img src="/assets/favicon.svg" width="3000" alt=""></p>', '<img class=""> reaches from'],
 ])('the layout checks detect %s', async (markup, fault) => {
   await using shown = await shownViews.show(HOSTILE_VIEWS.at(-1) as View);

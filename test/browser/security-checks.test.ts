@@ -12,7 +12,7 @@ const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
 const shownViews = useViewBrowser({ sharePage: true });
 
-/** Waits until the browser has reported all violations and failed requests, which it does asynchronously. */
+/** Waits until the browser has asynchronously reported all violations and failed requests. */
 const untilReported = async ({ browserErrors }: ShownView, faults: readonly string[]) =>
   eventually(async () =>
     faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => browserErrors.includes(fault)),
@@ -27,11 +27,11 @@ async function addToMain(context: BrowserContext, markup: string): Promise<void>
 }
 
 test.each([
-  ['<p style="color: red">', ['style="color: red" of <p>', 'violates style-src-attr: inline']],
+  ['<p style="color: red">', ['style="color: red" on <p>', 'violates style-src-attr: inline']],
   ['<style>p { color: red }</style>', ['inline <style>', 'violates style-src-elem: inline']],
   ['<script>window.pwned = 1</script>', ['inline <script>', 'violates script-src-elem: inline']],
-  ['<img src="x" onerror="window.pwned = 1">', ['onerror="window.pwned = 1" of <img>']],
-  ['<a href=" javascript:window.pwned = 1">', ['href=" javascript:window.pwned = 1" of <a>']],
+  ['<img src="x" onerror="window.pwned = 1">', ['onerror="window.pwned = 1" on <img>']],
+  ['<a href=" javascript:window.pwned = 1">', ['href=" javascript:window.pwned = 1" on <a>']],
   ['<img src="http://127.0.0.1:9/a.png">', ['violates img-src: http://127.0.0.1:9/a.png']],
   [
     '<img src="/nowhere.png">',

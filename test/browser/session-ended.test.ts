@@ -24,7 +24,7 @@ const endSession = async (context: BrowserContext) => (await sessionControls(con
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
-/** Returns the workspace names in the page, except short ones, which could be part of other words. */
+/** Returns the workspace names on the page, except short names, which could be part of other words. */
 async function namesIn(page: Page): Promise<string[]> {
   const names = await page.getByRole('heading', { level: 2 }).allInnerTexts();
   return names.filter((name) => name.length > 3);
@@ -107,12 +107,12 @@ test('a failed sign-out does not affect another tab', async () => {
   expect(await rows(page)).toBe(10);
 });
 
-test('a page from an earlier session shows nothing to the next user', async () => {
+test('a page from an earlier session shows no private data to the next user', async () => {
   const watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
   const other = await openTab(page);
-  await other.route('**/auth/session', async (route) => route.abort()); // stops this tab from notifying the others
+  await other.route('**/auth/session', async (route) => route.abort()); // stops this tab from notifying other tabs
   await page.route('**/auth/session', async (route) => route.abort());
   await other.getByRole('button', { name: 'Sign out' }).click();
   await signInAgain(other);

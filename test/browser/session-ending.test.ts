@@ -6,7 +6,7 @@ import { startE2e } from '../support/e2e/start-e2e.ts';
 import { waitForSessionStatus, type WatchedPage } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
-/** Two minutes before the end of the hour, plus one second. */
+/** One second into the last two minutes of the one-hour idle timeout. */
 const NEAR_THE_END = '58:01';
 /** Slightly less than two minutes, because Cloakroom's clock keeps running during the test. */
 const LEFT_MS = 115_000;
@@ -34,14 +34,14 @@ beforeEach(async () => {
 });
 
 describe('a session that is about to expire', () => {
-  /** Advances the page's clock until the page checks the session, which has LEFT_MS left. */
+  /** Sets the session's remaining time to LEFT_MS and advances the page's clock until the page checks the session. */
   const comeNearTheEnd = async () => {
     await session.setIdleMs(LEFT_MS);
     await context.clock.fastForward(NEAR_THE_END);
     await stay(page).waitFor();
   };
 
-  test('shows an accessible countdown that screen readers announce twice', async () => {
+  test('the page shows an accessible countdown that screen readers announce twice', async () => {
     await comeNearTheEnd();
     expect(await notice(page).innerText()).toMatch(
       /You will be signed out in 1 minute(?: \d+ seconds?)? because/,
@@ -64,7 +64,7 @@ describe('a session that is about to expire', () => {
     expect(watched.browserErrors).toEqual([]);
   });
 
-  test('can be extended with Stay signed in, which keeps typed text and the focus', async () => {
+  test('the Stay signed in button extends the session and keeps typed text and the focus', async () => {
     await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
     await page.getByRole('textbox').fill('half a thought');
     await comeNearTheEnd();
@@ -76,7 +76,7 @@ describe('a session that is about to expire', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
   });
 
-  test('shows a notice in every tab until the user extends the session in one of them', async () => {
+  test('every tab shows a notice until the user extends the session in one tab', async () => {
     const second = await context.newPage();
     await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await waitForSessionStatus(second);
@@ -86,7 +86,7 @@ describe('a session that is about to expire', () => {
     expect(await session.getIdleMs()).toBeGreaterThan(3_500_000);
   });
 
-  test('can still be extended after Cloakroom has failed to respond', async () => {
+  test('the user can still extend the session after Cloakroom has failed to respond', async () => {
     await comeNearTheEnd();
     await page.route('**/auth/session', async (route) => route.abort());
     await stay(page).click();
@@ -97,7 +97,7 @@ describe('a session that is about to expire', () => {
     expect(await page.getByText('Cloakroom did not respond').count()).toBe(0);
   });
 
-  test('is checked again before the page is hidden', async () => {
+  test('the page checks the session again before hiding its content', async () => {
     await comeNearTheEnd();
     await session.end();
     await context.clock.runFor(LEFT_MS + 2_000);

@@ -55,12 +55,12 @@ test('after sign-in, the browser does not reuse API responses cached for the pre
       `fetch('/api/public/v1/mine', { cache: '${cache}' }).then((response) => response.text())`,
     );
   expect(await request()).toBe('response 1');
-  expect(await request()).toBe('response 1'); // from the browser's cache
+  expect(await request()).toBe('response 1'); // from the browser cache
 
   const cookies = await context.cookies();
   await context.clearCookies(); // as if the session had expired
   await signIn(page, e2e.testApp);
-  // With the earlier cookie, `Vary: Cookie` allows the browser to use its cache.
+  // Restore the first cookie, because a response still in the cache would then match `Vary: Cookie`.
   await context.clearCookies();
   await context.addCookies(cookies);
   expect(await request('force-cache')).toBe('response 2');

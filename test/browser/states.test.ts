@@ -9,7 +9,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import { waitForSessionStatus, signIn } from '../support/e2e/watched-page.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-/** Two minutes before the end of an idle hour, plus one second. */
+/** One second into the last two minutes of the one-hour idle timeout. */
 const NEAR_THE_END = '58:01';
 
 const workspaces: Pick<View, 'path' | 'status'> = { path: '/workspaces', status: 200 };
@@ -26,7 +26,7 @@ const STATES: readonly View[] = [
   { ...workspaces, name: 'finished export', signedIn: true, navigate: then(exportAll) },
   { ...workspaces, name: 'offline', signedIn: true, navigate: then(goOffline) },
   { ...workspaces, name: 'session ended', signedIn: true, navigate: then(endSession) },
-  // These states change or end their session, so each signs in separately.
+  // The next two states change or end the session, so each needs its own sign-in.
   {
     ...workspaces,
     name: 'session about to end',

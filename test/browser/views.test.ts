@@ -7,7 +7,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 const shownViews = useViewBrowser({ sharePage: true });
 
 test.each(VIEWS)(
-  'the page "$name" is valid, secure, accessible and free of sideways scrolling',
+  'the page "$name" is valid, secure and accessible, and does not scroll sideways',
   async (view) => {
     await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);

@@ -44,7 +44,7 @@ describe('a page that loads slowly', () => {
   test.each([
     ['no-preference', 'loading'],
     ['reduce', 'loading-still'],
-  ] as const)('shows a loading bar with prefers-reduced-motion: %s', async (reducedMotion, animation) => {
+  ] as const)('a loading bar appears with prefers-reduced-motion: %s', async (reducedMotion, animation) => {
     // Playwright can't query a page during a navigation, so the page reports its own state.
     const shown = createDeferred<unknown>();
     const { page } = await e2e.openSignedIn('/workspaces', {}, async (context) =>
@@ -67,9 +67,9 @@ describe('a page that loads slowly', () => {
   test.each([
     ['a link to a download', { download: '' }, []],
     ['a link to a fragment of the same page', { href: '#content' }, []],
-    ['a link that opens another window', { target: '_blank' }, []],
+    ['a link that opens a new window', { target: '_blank' }, []],
     ['a click that opens a new tab', {}, ['ControlOrMeta'] as const],
-  ])('shows no loading bar for %s', async (_name, attributes, modifiers) => {
+  ])('no loading bar appears for %s', async (_name, attributes, modifiers) => {
     const { page } = await e2e.openSignedIn();
     await page.evaluate(`(() => {
       const link = document.createElement('a');
@@ -83,7 +83,7 @@ describe('a page that loads slowly', () => {
     expect(await page.locator('main').getAttribute('aria-busy')).toBeNull();
   });
 
-  test('hides the loading bar after a while, and when it is restored from the back/forward cache', async () => {
+  test('the loading bar disappears when its animation ends or the page is restored from the back/forward cache', async () => {
     const { page } = await e2e.openSignedIn();
     const load = "document.documentElement.dataset.loading = ''";
     await page.evaluate(load);
@@ -100,7 +100,7 @@ describe('the error page after a 429 from the service', () => {
   test.each([
     [true, /You can try again in 1 minute \d+ seconds?\./, null],
     [false, /You can try again in 2 minutes\./, '/workspaces?page=2'],
-  ])('shows the remaining time (JavaScript: %s)', async (javaScriptEnabled, words, href) => {
+  ])('the error page shows the remaining time (JavaScript: %s)', async (javaScriptEnabled, words, href) => {
     const { page, browserErrors } = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     respondWithPause(119);
     await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
@@ -109,7 +109,7 @@ describe('the error page after a 429 from the service', () => {
     expect(browserErrors.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
   });
 
-  test('enables Try again after the pause, and sends no request on its own', async () => {
+  test('the error page enables the Try again button after the pause, but never sends a request by itself', async () => {
     const watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
     const { page, context } = watched;
     respondWithPause(5);
@@ -130,7 +130,7 @@ describe('the error page after a 429 from the service', () => {
 test('the button on an error page copies its request ID', async () => {
   const watched = await e2e.open();
   const { page, context } = watched;
-  await stopClock(context); // the confirmation disappears after a while
+  await stopClock(context); // otherwise the confirmation could disappear before the check
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.testApp.origin });
   await page.goto(`${e2e.testApp.origin}/no-such-page`);
   await page.getByRole('button', { name: 'Copy the request ID' }).click();

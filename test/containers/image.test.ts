@@ -33,7 +33,7 @@ describe('the image', () => {
     files = JSON.parse(await docker(list)) as File[];
   });
 
-  test('runs Node under an init process as a numeric non-root user, and never uses a shell', () => {
+  test('runs Node under an init process as a non-root user with a numeric id, and never uses a shell', () => {
     expect(config).toMatchObject({
       User: '1000:1000',
       StopSignal: 'SIGTERM',
@@ -71,7 +71,7 @@ describe('the image', () => {
     const own = files.filter(({ path }) => path.startsWith('/app/') || path.startsWith('/usr/local/'));
     expect(own.length).toBeGreaterThan(100);
     expect(own.filter(({ owner, mode }) => owner !== 0 || (mode & 0o022) !== 0)).toEqual([]);
-    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // the app can read all of them
+    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // the app can read all these files
     const ofPackages = (path: string) => path.startsWith('/app/node_modules/');
     expect(own.filter(({ path }) => !ofPackages(path) && /\/\.|\.(?:pem|key)$/.test(path))).toEqual([]);
   });
@@ -139,7 +139,7 @@ test('a container whose app no longer responds becomes unhealthy', async () => {
   const often = ['--health-interval', '1s', '--health-retries', '1', '--health-start-period', '0s'];
   await using container = await startContainer(['--network', 'none', ...often, ...MINIMAL_ENV]);
   await eventually(async () => (await healthOf(container)) === 'healthy', 60_000);
-  // Stop only the app. tini keeps running.
+  // Suspend the app, but not tini.
   await container.evaluate(`process.kill(${APP_PROCESS}, 'SIGSTOP')`);
   await eventually(async () => (await healthOf(container)) === 'unhealthy', 60_000);
   expect(await healthOf(container)).toBe('unhealthy');
@@ -152,7 +152,7 @@ interface Lock {
 /** A JavaScript expression for the process id of the app, which is the only child of tini. */
 const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
 
-/** A script that prints all files in the two folders that the Dockerfile fills. */
+/** A script that lists all files in the two folders that the Dockerfile populates. */
 const LIST_FILES = `
   const { readdirSync, lstatSync } = require('node:fs');
   const files = ['/app', '/usr/local'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => folder + '/' + name));

@@ -8,7 +8,7 @@ import { useFixture } from '../support/fixtures.ts';
 
 const SERVICE = 'http://service.localhost';
 
-/** Resolves all names under .localhost to this machine, like browsers (RFC 6761 §6.3) but unlike some resolvers. */
+/** Resolves all names under .localhost to this machine, as browsers do but some resolvers don't (RFC 6761 §6.3). */
 class LocalBrowser extends Browser {
   override async fetch(url: string | URL, init?: RequestInit): Promise<Page> {
     const at = new URL(url);
@@ -21,7 +21,7 @@ const testApp = useFixture(async () =>
   startComposition({
     files: ['deploy/compose.scaled.yml'],
     serviceUrl: SERVICE,
-    // Each request refreshes the token, except requests within the same second.
+    // Access tokens expire during the tests, so that requests trigger refreshes.
     env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
   }),
 );
@@ -38,7 +38,7 @@ describe('three app containers behind a load balancer', () => {
     expect(new Set(served)).toEqual(new Set(['one', 'two', 'three']));
   });
 
-  test('are all ready before the load balancer starts, so that it logs no warning', async () => {
+  test('are all ready before the load balancer starts, so it logs no warnings', async () => {
     await testApp.compose(['rm', '--stop', '--force', 'balancer', 'ready']);
     await testApp.compose(['restart', 'app']);
     await testApp.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
@@ -51,7 +51,7 @@ describe('three app containers behind a load balancer', () => {
     expect(await testApp.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
   });
 
-  test('serve all requests and refresh tokens while one of them is stopped and started', async () => {
+  test('serve all requests and refresh tokens while one container is stopped and started', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     const statuses: number[] = [];
     const over = new AbortController();
@@ -63,7 +63,7 @@ describe('three app containers behind a load balancer', () => {
     })();
     await docker(['stop', testApp.container('app', 2)]);
     const untilNext60 = async () => {
-      const enough = statuses.length + 60; // about 3 s, longer than the lifetime of a token
+      const enough = statuses.length + 60; // about 3 s, longer than a token's lifetime
       while (statuses.length < enough) await delay(20);
     };
     const before = await countTokenRequests();

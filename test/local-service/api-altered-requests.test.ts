@@ -35,16 +35,16 @@ import {
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-// Token requests and API requests with one part altered or replaced by arbitrary text.
+// These tests alter one part of a token request or an API request, or replace that part with arbitrary bytes.
 
 const INVALID_REQUEST = ['invalid_request'];
 const MAX_BODY = 16_384;
 
 const { fixture, service: strict } = useLocalService({ redirectUris: [CALLBACK, `${CALLBACK}/other`] });
 const compat = useFixture(async () => fixture.start({ compat: true }));
-/** Already signed in, so that each further code takes only two requests. */
+/** A signed-in browser, which needs only two requests to get another code. */
 let browser: CookieBrowser;
-/** The fields of a valid refresh, which can be sent repeatedly. */
+/** The fields of a valid refresh request, which can be sent repeatedly. */
 let fields: Record<string, string>;
 let accessToken: string;
 /** The ids of all workspaces. The first workspace has several pages of rooms and murals. */
@@ -61,11 +61,11 @@ beforeAll(async () => {
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
 const toForm = (form: Record<string, string>) => new URLSearchParams(form).toString();
 
-/** Returns whether a parsed body has every field of the valid refresh. */
+/** Returns whether a parsed body has every field of the valid refresh request. */
 const hasFields = (valueOf: (name: string) => unknown) =>
   Object.entries(fields).every(([name, value]) => valueOf(name) === value);
 
-/** Checks that a request is served if it is still valid, and refused otherwise. */
+/** Expects status 200 if the request is still valid, and a token error otherwise. */
 function expectTokensIf(isValid: boolean, response: RawResponse, errors?: readonly string[]): void {
   if (isValid) expectStatus(response, 200);
   else expectTokenError(response, errors);
@@ -101,16 +101,16 @@ describe('the token endpoint', () => {
   }
 
   test.each([...BOTH, ['redirect_uri', GRANT], ['code', GRANT], ['code_verifier', GRANT]] as typeof BOTH)(
-    'refuses an exchange with an altered %s without consuming the code',
+    'an exchange with an altered %s is refused and does not consume the code',
     async (name, errors) => expectEachRefused(await newExchange(), name, errors),
   );
 
   test.each([...BOTH, ['refresh_token', GRANT]] as typeof BOTH)(
-    'refuses a refresh with an altered %s and keeps the refresh token valid',
+    'a refresh with an altered %s is refused, but the refresh token stays valid',
     async (name, errors) => expectEachRefused(fields, name, errors),
   );
 
-  test('does not accept a secret of one kind in place of another', async () => {
+  test('a secret is not accepted in place of another kind of secret', async () => {
     const exchange = await newExchange();
     const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
     for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
@@ -124,14 +124,14 @@ describe('the token endpoint', () => {
 
 describe('a form at the token endpoint', () => {
   let count = 0;
-  /** Posts every third form in compatibility mode, which treats forms in the same way. */
+  /** Posts a form. Every third form goes to the service in compatibility mode, which must handle forms identically. */
   const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<RawResponse> => {
     count += 1;
     return postRaw(count % 3 === 0 ? compat : strict, TOKEN_PATH, body, type, ...headers);
   };
   const valid = () => toBytes(toForm(fields));
 
-  test('with one alteration is refused unless its meaning is unchanged', async () => {
+  test('a form with one alteration is refused unless its meaning is unchanged', async () => {
     await forAll(150, altered(toForm(fields), BYTE), async (body) => {
       // URLSearchParams would drop a leading `?`, which is part of the first name in a form.
       const parsed = new URLSearchParams(`&${toBytes(body).toString()}`);
@@ -140,7 +140,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('of arbitrary bytes and encodings is refused', async () => {
+  test('a form of arbitrary bytes or fragments is refused', async () => {
     const piece = fc.constantFrom(
       ...['%', '%0', '%00', '%zz', '%c3%28', '%ff', '%ed%a0%80'],
       ...['&', '=', ';', '+', '[]', '[a]', '\0', '\xff', '.'],
@@ -153,7 +153,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('may contain any unknown field, but only once', async () => {
+  test('a form can contain any unknown field, but only once', async () => {
     await forAll(50, fc.tuple(otherName(), fc.string({ unit: 'binary' })), async (pair) => {
       const field = new URLSearchParams([pair]).toString();
       expect((await post(toBytes(`${field}&${toForm(fields)}`))).status).toBe(200);
@@ -161,7 +161,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('may be up to 16 KiB long', async () => {
+  test('a form can be up to 16 KiB long', async () => {
     const size = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -9_000, max: 400_000 }));
     await forAll(20, size, async (beyond) => {
       const body = toBytes(`${toForm(fields)}&x=`.padEnd(MAX_BODY + beyond, 'x'));
@@ -171,7 +171,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('with an altered media type is refused', async () => {
+  test('a form with an altered media type is refused', async () => {
     const isForm = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase() === FORM;
     const type = altered(FORM, HEADER_BYTE).filter((text) => !isForm(text));
     await forAll(100, type, async (text) => {
@@ -179,7 +179,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('in an unknown or unsupported charset is refused', async () => {
+  test('a form in an unknown or unsupported charset is refused', async () => {
     const names = ['utf-16', 'utf-16le', 'utf-32', 'base64', 'hex', 'constructor', '__proto__', 'utf-8888'];
     const unknown = fc.string({ unit: HEADER_BYTE, maxLength: 20 });
     const charset = fc.oneof(
@@ -191,7 +191,7 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('that does not match its content-encoding is refused', async () => {
+  test('a form that does not match its content-encoding is refused', async () => {
     const pack = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
     const encoding = fc.constantFrom(...(Object.keys(pack) as (keyof typeof pack)[]));
     const cut = fc.tuple(encoding, fc.nat(1_000)).map(([name, end]) => {
@@ -221,14 +221,14 @@ describe('a JSON body in compatibility mode', () => {
     }
   }
 
-  test('with one alteration is refused unless its meaning is unchanged', async () => {
+  test('a JSON body with one alteration is refused unless its meaning is unchanged', async () => {
     await forAll(150, altered(JSON.stringify(fields), BYTE), async (text) => {
       const body = toBytes(text);
       expectTokensIf(isValid(body), await postRaw(compat, TOKEN_PATH, body, 'application/json'));
     });
   });
 
-  test('with a changed value in one field is refused', async () => {
+  test('a JSON body with a changed value in one field is refused', async () => {
     const change = fc
       .tuple(fc.constantFrom(...Object.keys(fields)), fc.oneof(fc.jsonValue(), fc.constant([[{}]])))
       .filter(([name, value]) => value !== fields[name]);
@@ -239,14 +239,14 @@ describe('a JSON body in compatibility mode', () => {
     });
   });
 
-  test('may contain any other members', async () => {
+  test('a JSON body can contain any unknown member', async () => {
     await forAll(50, fc.tuple(otherName(), fc.json()), async ([name, json]) => {
       const whole = `{${JSON.stringify(name)}:${json},${JSON.stringify(fields).slice(1)}`;
       expect((await post(whole)).status).toBe(200);
     });
   });
 
-  test('is refused if it is nested as deeply as 16 KiB allows, or deeper', async () => {
+  test('a JSON body of up to 20,000 nested arrays or objects is refused', async () => {
     const opening = fc.constantFrom('[', '{"a":', '{"client_id":', '{"__proto__":');
     await forAll(30, fc.tuple(opening, fc.nat(20_000), fc.boolean()), async ([open, depth, isClosed]) => {
       const close = (open === '[' ? ']' : '}').repeat(depth);
@@ -254,7 +254,7 @@ describe('a JSON body in compatibility mode', () => {
     });
   });
 
-  test('is read with the last value of each repeated field', async () => {
+  test('the last value of a repeated field in a JSON body is used', async () => {
     const name = fc.constantFrom(...Object.keys(fields));
     await forAll(40, fc.tuple(name, altered('another')), async ([field, text]) => {
       const member = JSON.stringify({ [field]: text }).slice(1, -1);
@@ -284,14 +284,14 @@ describe('an HTTP Basic header in compatibility mode', () => {
     expect(response.get('www-authenticate')).toMatch(/^Basic /);
   }
 
-  test('is refused if it is altered', async () => {
+  test('an altered HTTP Basic header is refused', async () => {
     const isValid = (header: string) =>
       Buffer.from(credentialsIn(header, 'Basic') ?? '', 'base64').toString() === APP;
     const wrong = altered(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text));
     await forAll(100, wrong, expectRefused);
   });
 
-  test('is refused if its id or secret is altered, whatever it decodes to', async () => {
+  test('an HTTP Basic header with an altered id or secret is refused, even with invalid percent-encoding', async () => {
     const escape = fc.constantFrom('%', '%z', '%4', '%c3', '%ff', '%00', '%3a', '+');
     const text = fc.oneof(altered(APP), altered(APP, escape)).filter((other) => percentDecode(other) !== APP);
     await forAll(100, text, async (other) => expectRefused(toBasic(other)));
@@ -320,7 +320,7 @@ test('an altered access token or Authorization header is refused', async () => {
   });
 });
 
-describe('the query of a list', () => {
+describe('the query of a list request', () => {
   const path = '/workspaces/ID/rooms';
   const LIMITS = new Set(Array.from({ length: 100 }, (_, index) => String(index + 1)));
   const get = (query: Record<string, string>) =>
@@ -332,20 +332,20 @@ describe('the query of a list', () => {
     next = ((await get({ limit: '10' })).body as ListPage).next ?? '';
   });
 
-  test('is refused with any cursor that was not issued', async () => {
+  test('a list refuses any cursor that was not issued', async () => {
     await forAll(100, altered(next), async (text) => {
       expectApiError(await get({ limit: '10', next: text }), 400, 'PAGINATION_INVALID');
     });
   });
 
-  test('is refused with any limit that is not an integer from 1 to 100', async () => {
+  test('a list refuses any limit that is not an integer from 1 to 100', async () => {
     const wrong = altered('10').filter((text) => !LIMITS.has(text));
     await forAll(50, wrong, async (limit) => {
       expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
     });
   });
 
-  test('with one alteration is refused unless it is still valid', async () => {
+  test('a list refuses a query with one alteration unless the query is still valid', async () => {
     await forAll(100, altered(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
       const parsed = new URLSearchParams(`?${query}`); // URLSearchParams drops only this question mark
       const [limits, tokens] = [parsed.getAll('limit'), parsed.getAll('next')];
@@ -360,7 +360,7 @@ describe('the query of a list', () => {
 });
 
 describe('a path', () => {
-  /** Classifies a path by its spelling. Only the id of a workspace may be percent-encoded. */
+  /** Returns what the service has at a path. Only the id of a workspace may be percent-encoded. */
   function kindOf(path: string): 'route' | 'unknown workspace' | 'unreadable' | 'nothing' {
     if (/^\/workspaces$|^\/authorization\/oauth2\/(?:token)?$/.test(path)) return 'route';
     const encoded = /^\/workspaces\/(?<id>[^/]+)(?:\/rooms|\/murals)?$/.exec(path)?.groups?.['id'];
@@ -382,7 +382,7 @@ describe('a path', () => {
   }
 
   test.each([...LISTS, '/workspaces/ID', '/authorization/oauth2/', '/authorization/oauth2/token'])(
-    'that differs from %s in one place does not exist in the API',
+    'a path that differs from %s in one place does not exist in the API',
     async (path) => {
       const valid = path.replace('ID', ids[0] ?? '');
       const target = altered(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
@@ -390,7 +390,7 @@ describe('a path', () => {
     },
   );
 
-  test('that a proxy might normalise or decode does not exist in the API', async () => {
+  test('a path that a proxy might normalise or decode does not exist in the API', async () => {
     const piece = fc.constantFrom(
       ...['/', '//', '.', '..', '%2e', '%2E%2e', '%2f', '%5c', '\\', ';', '%3b', '%25', '%252f', '%00'],
       ...['%0d%0a', '%', '%zz', '%ff', '%c0%ae', '%f0%9f%98%80'],
@@ -403,7 +403,7 @@ describe('a path', () => {
     await forAll(150, path, expectNothingAt);
   });
 
-  test('with a fragment is refused, because a request target has none', async () => {
+  test('a path with a fragment is refused, because a request target has no fragment', async () => {
     expectApiError(await getRaw('/workspaces#fragment'), 400, 'REQUEST_INVALID');
   });
 });

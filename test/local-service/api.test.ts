@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('an access token', () => {
-  test('is case-sensitive, but its scheme is not', async () => {
+  test('an access token is case-sensitive, but its scheme is not', async () => {
     await request(service).get(WORKSPACES_PATH).set('authorization', `bearer ${token}`).expect(200);
     const upperCase = await service.getApi('/workspaces', token.toUpperCase());
     expect(outcomeOf(upperCase)).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
@@ -28,12 +28,12 @@ describe('an access token', () => {
   test.each([
     ['room:read', '/ID'],
     ['workspace:read', '/ID'],
-    // These are the names that the public service uses.
+    // The public service uses these plural names.
     [PLURAL, ''],
     [PLURAL, '/ID'],
     [PLURAL, '/ID/rooms'],
     [PLURAL, '/ID/murals'],
-  ])('with the scopes %s can read /workspaces%s', async (scope, path) => {
+  ])('an access token with the scopes %s can read /workspaces%s', async (scope, path) => {
     const [id = ''] = idsOf(await service.readPages('/workspaces', token, 100));
     const { access_token } = await allScopes.newTokens(scope);
     await allScopes.getApi(`/workspaces${path.replace('ID', id)}`, access_token).expect(200);
@@ -42,7 +42,7 @@ describe('an access token', () => {
 
 describe('a path', () => {
   test.each(['', '/rooms', '/murals'])(
-    'in a foreign workspace responds with 404: /workspaces/{id}%s',
+    'a request for another user’s workspace gets a 404: /workspaces/{id}%s',
     async (rest) => {
       const guest = (await service.newTokens(undefined, 'guest')).access_token;
       const [id] = idsOf(await service.readPages('/workspaces', guest));
@@ -51,7 +51,7 @@ describe('a path', () => {
     },
   );
 
-  test('handles HEAD like GET but without a body', async () => {
+  test('a HEAD request is handled like GET, but gets no body', async () => {
     const res = await request(service).head(WORKSPACES_PATH).set('authorization', `Bearer ${token}`);
     expect(res.status).toBe(200);
     expect(res.get('content-type')).toMatch(/^application\/json/);

@@ -31,7 +31,7 @@ import {
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-// Authorization requests and the forms on their pages, with one part altered or replaced by arbitrary text.
+// These tests alter one part of an authorization request or of a form, or replace that part with arbitrary bytes.
 
 const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
 const SCOPES = ['room:read', 'room:write', 'workspace:read'];
@@ -78,7 +78,7 @@ describe('an authorization request', () => {
     ['client_id', CLIENT_ID],
     ['redirect_uri', CALLBACK],
     ['redirect_uri', OTHER_CALLBACK],
-  ])('with an altered %s (%s) gets an error page instead of a redirect', async (name, valid) => {
+  ])('a request with an altered %s (%s) gets an error page instead of a redirect', async (name, valid) => {
     await forAll(100, fc.tuple(METHOD, altered(valid)), async ([method, text]) => {
       expectPage(await send(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
     });
@@ -91,7 +91,7 @@ describe('an authorization request', () => {
     ['code_challenge_method', 'S256', 'invalid_request', () => false],
   ];
   test.each(parameters)(
-    'with an altered %s is redirected to the app with an error',
+    'an authorization request with an altered %s redirects to the app with an error',
     async (name, valid, error, isStillValid) => {
       const wrong = altered(valid).filter((text) => !isStillValid(text));
       await forAll(60, fc.tuple(METHOD, wrong), async ([method, text]) => {
@@ -101,7 +101,7 @@ describe('an authorization request', () => {
     },
   );
 
-  test('with an altered query is handled according to its parsed parameters', async () => {
+  test('an authorization request with an altered query is handled according to its parsed parameters', async () => {
     const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
     await forAll(200, fc.tuple(METHOD, altered(whole, TARGET_BYTE)), async ([method, text]) => {
       const response = await send(method, `${AUTHORIZATION}?${text}`);
@@ -126,7 +126,7 @@ describe('a form', () => {
     await signInAndAllow(signedIn);
   });
 
-  /** Returns the filled-in form that the browser received, and its cookie. */
+  /** Fills in the form that the browser received. Returns the form and the browser's cookie. */
   async function fill(browser: CookieBrowser, fields: Record<string, string>) {
     const form = { form_token: formTokenOf(await browser.get(ADDRESS)), ...fields };
     return { form, cookie: (await browser.jar.serialize()).cookies[0]?.value ?? '' };
@@ -135,9 +135,9 @@ describe('a form', () => {
   const post = (cookie: string, body: string): Promise<RawResponse> =>
     postRaw(service, ADDRESS, Buffer.from(body, 'latin1'), FORM, `cookie: ${cookie}`);
 
-  test.each(['username', 'password'])('with an altered %s does not sign the user in', async (name) => {
+  test.each(['username', 'password'])('a form with an altered %s does not sign the user in', async (name) => {
     const { form } = await fill(signedOut, SIGN_IN);
-    // The service trims user names, because keyboards add spaces.
+    // The service trims user names, because on-screen keyboards add spaces.
     const wrong = altered('demo').filter((text) => (name === 'username' ? text.trim() : text) !== 'demo');
     await forAll(60, wrong, async (text) => {
       const page = await signedOut.post(ADDRESS, { ...form, [name]: text });
@@ -147,7 +147,7 @@ describe('a form', () => {
   });
 
   test.each(['allow', 'deny', 'switch', 'sign-in'])(
-    'with an altered form_token is refused at the step "%s"',
+    'a form with an altered form_token is refused at the step "%s"',
     async (step) => {
       const browser = step === 'sign-in' ? signedOut : signedIn;
       const { form } = await fill(browser, { ...SIGN_IN, step });
@@ -159,14 +159,14 @@ describe('a form', () => {
     },
   );
 
-  test('with an altered step is refused', async () => {
+  test('a form with an altered step is refused', async () => {
     const { form } = await fill(signedIn, {});
     await forAll(60, altered('allow'), async (step) => {
       expectPage(await signedIn.post(ADDRESS, { ...form, step }), 400);
     });
   });
 
-  test('with an altered cookie is treated like a form from another browser', async () => {
+  test('a form with an altered cookie is treated like a form from another browser', async () => {
     const { form, cookie } = await fill(signedIn, { step: 'allow' });
     const header = altered(`local_service=${cookie}`, HEADER_BYTE).filter(
       (text) => parseCookie(text)['local_service'] !== cookie,
@@ -179,11 +179,11 @@ describe('a form', () => {
     });
   });
 
-  test('with an altered body is handled according to its parsed fields', async () => {
+  test('a form with an altered body is handled according to its parsed fields', async () => {
     const { form, cookie } = await fill(signedOut, SIGN_IN);
     await forAll(150, altered(new URLSearchParams(form).toString(), BYTE), async (body) => {
       const response = await post(`local_service=${cookie}`, body);
-      // URLSearchParams drops this question mark instead of one at the start of the body.
+      // URLSearchParams drops this leading question mark, and so keeps one at the start of the body.
       const fields = new URLSearchParams(`?${Buffer.from(body, 'latin1').toString()}`);
       const isRepeated = new Set(fields.keys()).size < fields.size;
       if (fields.get('form_token') !== form.form_token) expectPage(response, 403);
@@ -194,14 +194,14 @@ describe('a form', () => {
     });
   });
 
-  test('of arbitrary bytes is refused', async () => {
+  test('a form of arbitrary bytes is refused', async () => {
     const { cookie } = await fill(signedIn, {});
     await forAll(75, fc.string({ unit: BYTE, maxLength: 300 }), async (body) => {
       expectPage(await post(`local_service=${cookie}`, body), 403);
     });
   });
 
-  test('with another type, charset, encoding or size is refused with an error page', async () => {
+  test('a form with an unexpected type, charset, encoding or size is refused with an error page', async () => {
     const { cookie } = await fill(signedIn, {});
     const type = fc.oneof(altered(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
     const encoding = fc.constantFrom('', 'gzip', 'deflate', 'br', 'x');

@@ -18,7 +18,7 @@ import {
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
 
-// Behaviour that the rows of the interface do not specify. conformance/authorization.test.ts covers the rows.
+// Tests of behaviour that the interface does not specify. conformance/authorization.test.ts covers the interface.
 
 const url = authorizationUrl();
 
@@ -32,7 +32,7 @@ const requests: [string, string, object][] = [
     SHOWS_ERROR_PAGE,
   ],
   [
-    'another repeated parameter redirects with an error',
+    'a repeated scope redirects with an error',
     `${url}&scope=room:read`,
     redirectsWithError('invalid_request'),
   ],
@@ -60,7 +60,7 @@ test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
   },
 );
 
-test('an error returns no state if the request has two', async () => {
+test('an error returns no state if the request has two states', async () => {
   const location = new URL(locationOf(await request(service).get(`${url}&state=other`)));
   expect(location.searchParams.get('error')).toBe('invalid_request');
   expect(location.searchParams.has('state')).toBe(false);
@@ -72,7 +72,7 @@ async function signedIn() {
   return browser;
 }
 
-test('every completed step responds with 303, so that browsers do not repost the form', async () => {
+test('the response to every completed step is a 303, so that browsers do not repost the form', async () => {
   const browser = openBrowser(service);
   const step = async (name: string, fields = {}) =>
     (await browser.submit(url, await browser.get(url), name, fields)).status;
@@ -135,7 +135,7 @@ test('the password for another account is refused', async () => {
   expect(res.status).toBe(401);
 });
 
-test('a tab with an open sign-in page can continue after another tab has signed in', async () => {
+test('an open sign-in page still works after a sign-in in another tab', async () => {
   const browser = openBrowser(service);
   const [one, other] = [authorizationUrl({ state: 'one' }), authorizationUrl({ state: 'other' })];
   const [page, late] = [await browser.get(one), await browser.get(other)];
@@ -145,7 +145,7 @@ test('a tab with an open sign-in page can continue after another tab has signed 
   expect(locationOf(res)).toBe(other);
 });
 
-test('a consent form with no button or both buttons is refused', async () => {
+test('a consent form sent with no decision or with two decisions is refused', async () => {
   const browser = await signedIn();
   const page = await browser.get(url);
   for (const steps of ['', '&step=allow&step=deny']) {

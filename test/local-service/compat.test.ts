@@ -38,13 +38,13 @@ test('only compatibility mode accepts the authorization endpoint without its tra
   expect((await request(strict).get(url)).status).toBe(404);
 });
 
-test('compatibility mode accepts no other path under the endpoints', async () => {
+test('compatibility mode refuses unknown paths under the endpoints', async () => {
   for (const path of ['token//', 'refresh//', 'refresh/x', 'Token/', 'authorize']) {
     expect((await request(compat).post(`${OAUTH}/${path}`)).status).toBe(404);
   }
 });
 
-test('null in a JSON body is treated as a missing field', async () => {
+test('in compatibility mode, null in a JSON body is treated as a missing field', async () => {
   const valid = refreshFields((await compat.newTokens()).refresh_token);
   expect(outcomeOf(await postJson({ ...valid, redirect_uri: null }))).toEqual(NEW_TOKEN);
   expect(outcomeOf(await postJson({ ...valid, refresh_token: null }))).toEqual(INVALID_REQUEST);
@@ -59,9 +59,9 @@ describe('HTTP Basic in compatibility mode', () => {
       TOKENS,
     ],
     ['is accepted with empty credentials in the body', { client_id: '', client_secret: '' }, TOKENS],
-    ['is refused with another client_id in the body', { client_id: 'other-app' }, INVALID_REQUEST],
-    ['is refused with another secret in the body', { client_secret: 'other-secret' }, INVALID_REQUEST],
-  ])('%s', async (_name, more, outcome) => {
+    ['is refused with a different client_id in the body', { client_id: 'other-app' }, INVALID_REQUEST],
+    ['is refused with a different secret in the body', { client_secret: 'other-secret' }, INVALID_REQUEST],
+  ])('HTTP Basic %s', async (_name, more, outcome) => {
     const res = await compat.postToken(await newExchange(more)).auth(CLIENT_ID, CLIENT_SECRET);
     expect(outcomeOf(res)).toEqual(outcome);
   });
@@ -74,7 +74,7 @@ describe('HTTP Basic in compatibility mode', () => {
     ],
     ['encoded with %20 for spaces', 'odd app:1', encodeURIComponent],
     ['not encoded', 'odd app', (text: string) => text],
-  ])('is accepted with the id and secret %s', async (_name, clientId, encode) => {
+  ])('HTTP Basic is accepted with the id and secret %s', async (_name, clientId, encode) => {
     const clientSecret = 'a+b%20c:d/~';
     const service = await fixture.start({ compat: true, clientId, clientSecret });
     const code = await service.newCode({ client_id: clientId });
@@ -84,7 +84,7 @@ describe('HTTP Basic in compatibility mode', () => {
 });
 
 test('the front page mentions compatibility mode only if it is on', async () => {
-  expect((await request(compat).get('/')).text).toContain('more than its interface');
+  expect((await request(compat).get('/')).text).toContain('requests that its interface does not allow');
   expect((await request(strict).get('/')).text).not.toContain('ompatibility');
 });
 

@@ -88,7 +88,7 @@ test('REDIS_URL is optional', () => {
   expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redis).toMatchObject({ host: 'localhost' });
 });
 
-test('REDIS_URL and the client secret may come from files', async () => {
+test('REDIS_URL and the client secret can be read from files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'local-service-'));
   const env = {
     REDIS_URL_FILE: join(folder, 'redis-url'),

@@ -33,7 +33,7 @@ test('an unknown path gets an error page outside the API and a JSON error inside
   expect(outcomeOf(inside)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
 });
 
-test('a response without a validator ignores If-None-Match', async () => {
+test('If-None-Match does not affect a response without a validator', async () => {
   for (const path of ['/', '/healthz']) {
     await request(service).get(path).set('if-none-match', '*').expect(200);
   }
@@ -45,14 +45,14 @@ test('every response has a request id', async () => {
   }
 });
 
-/** Disconnects Redis until the next test, or until a test connects again. */
+/** Disconnects the service from Redis until the test reconnects the service or the next test begins. */
 async function loseRedis(): Promise<void> {
   const ended = once(fixture.redis, 'end');
   fixture.redis.disconnect();
   await ended;
 }
 
-/** Uses each endpoint once. Resolves with all codes, tokens and cookies. The last code is unused. */
+/** Signs in, exchanges the code, refreshes and reads a list. Resolves with every secret that was issued. */
 async function useEverything(): Promise<string[]> {
   const browser = openBrowser(service);
   const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
@@ -66,7 +66,7 @@ async function useEverything(): Promise<string[]> {
   return [code, access_token, refresh_token, refreshed.access_token, page?.next ?? '', cookie, unused];
 }
 
-test('two processes with the same Redis share sign-ins', async () => {
+test('two processes that use the same Redis share sign-ins', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   const elsewhere = await copyCookies(browser.jar, openBrowser(await fixture.start()));

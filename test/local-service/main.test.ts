@@ -7,7 +7,7 @@ import { codeFields } from '../support/local-service/requests.ts';
 import { startProgram, type Program } from '../support/programs.ts';
 import { authorizeApp } from './clients/oauth-flow.ts';
 
-// Tests of `npm run service`, with the launcher and the compiled program.
+// These tests run `npm run service`, including the launcher and the compiled program.
 
 async function startService(env: Record<string, string> = {}): Promise<[Program, origin: string]> {
   const settings = { LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...env };

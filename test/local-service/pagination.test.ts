@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const get = (path: string) => service.getApi(path, token);
 
-test('a single workspace has an envelope without next and includes its creator', async () => {
+test('the response for a single workspace has no next and includes the creator', async () => {
   const [listed] = ((await get('/workspaces?limit=1')).body as ListPage).value;
   const res = await get(`/workspaces/${String(listed?.['id'])}`);
   expect(res.body).toEqual({
@@ -29,7 +29,7 @@ test('a single workspace has an envelope without next and includes its creator',
 
 async function nextOf(path: string, accessToken = token): Promise<string> {
   const { next } = (await service.getApi(path, accessToken)).body as ListPage;
-  if (next === undefined) throw new Error(`${path} is one page only.`);
+  if (next === undefined) throw new Error(`${path} has only one page.`);
   return next;
 }
 
@@ -43,35 +43,35 @@ test('two cursors for the same page look unrelated and need no encoding in a URL
   expect(one.slice(0, 8)).not.toBe(other.slice(0, 8));
 });
 
-describe('a cursor is refused', () => {
+describe('invalid cursors', () => {
   test.each([
     ['without the limit of the first request, even if that is the default', '?limit=25', '?'],
     ['with a limit if the first request had none', '', '?limit=25&'],
     ['for another list', '?limit=1', '/ID/rooms?limit=1&'],
-  ])('%s', async (_name, first, following) => {
+  ])('a cursor is refused %s', async (_name, first, following) => {
     const [id = ''] = idsOf([(await get('/workspaces')).body as ListPage]);
     const next = await nextOf(`/workspaces${first}`);
     expect(await outcomeAt(`/workspaces${following.replace('ID', id)}next=${next}`)).toEqual(INVALID);
   });
 
-  test('if it was issued to another user', async () => {
+  test('a cursor is refused if it was issued to another user', async () => {
     const guest = (await service.newTokens(undefined, 'guest')).access_token;
     const next = await nextOf('/workspaces?limit=2', guest);
     expect(await outcomeAt(`/workspaces?limit=2&next=${next}`)).toEqual(INVALID);
   });
 
-  test('after an hour, with a specific error code', async () => {
+  test('a cursor is refused after an hour, with a specific error code', async () => {
     const next = await nextOf('/workspaces');
     fixture.clock.time += 3_600_000;
     expect(await outcomeAt(`/workspaces?next=${next}`)).toEqual(apiRefusal(400, 'NEXT_TOKEN_EXPIRED'));
   });
 
-  test('if the request contains it twice', async () => {
+  test('a cursor is refused if the request contains it twice', async () => {
     const next = await nextOf('/workspaces');
     expect(await outcomeAt(`/workspaces?next=${next}&next=${next}`)).toEqual(INVALID);
   });
 
-  test('in another encoding of the same bytes', async () => {
+  test('a cursor is refused if the same bytes are encoded differently', async () => {
     // Base64 leaves up to four bits of the last character unused, depending on the length.
     for (const limit of [1, 10, 100]) {
       const next = await nextOf(`/workspaces?limit=${limit}`);
@@ -103,7 +103,7 @@ async function readTwice(servers: readonly LocalService[], turn: number, path: s
   return page;
 }
 
-/** Checks that the pages together contain `list`, that all but the last are full, and that only the last has no cursor. */
+/** Checks that the pages together contain `list`, that every page but the last is full, and that only the last page lacks a cursor. */
 async function expectPagesOf(
   list: readonly unknown[],
   path: string,

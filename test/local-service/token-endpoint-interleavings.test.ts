@@ -25,7 +25,7 @@ const serverAt = (at: number) => processes[at] as LocalService;
 interface Family {
   readonly code: string;
   readonly issued: TokenResponse[];
-  /** Refresh tokens that have been replaced by others. */
+  /** Refresh tokens that have already been replaced. */
   readonly replaced: Set<string>;
 }
 
@@ -36,7 +36,7 @@ async function newFamily(): Promise<Family> {
   return { code, issued: [response.body as TokenResponse], replaced: new Set() };
 }
 
-/** Refreshes and checks that each token works once and returns `invalid_grant` afterwards. */
+/** Refreshes, and checks that each refresh token works once and is then refused with `invalid_grant`. */
 async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
   const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenResponse;
   const wasReplaced = replaced.has(token);
@@ -58,7 +58,7 @@ async function playAll(family: Family, parts: readonly (readonly Use[])[]): Prom
   );
 }
 
-/** Polls until `playing` is done. Resolves with the maximum number of refresh tokens valid at the same time. */
+/** Polls Redis until `playing` settles. Resolves with the maximum number of refresh tokens that were valid at the same time. */
 async function countAlive(playing: Promise<void>): Promise<number> {
   const over = new AbortController();
   const played = playing.finally(() => over.abort());
@@ -70,7 +70,7 @@ async function countAlive(playing: Promise<void>): Promise<number> {
   return most;
 }
 
-test('with rotation, only one refresh token is valid at a time, in any order of refreshes across two processes', async () => {
+test('with rotation, only one refresh token is valid at a time, whatever the order of refreshes across two processes', async () => {
   await forAll(20, PARTS, async (parts) => {
     const family = await newFamily();
     expect(await countAlive(playAll(family, parts))).toBe(1);

@@ -4,7 +4,7 @@ import { INVALID_GRANT, apiRefusal, outcomeOf } from '../support/local-service/e
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { PKCE, VERIFIER, tokensOf } from '../support/local-service/requests.ts';
 
-// Behaviour that the rows of the interface do not specify. conformance/ covers the rows.
+// Tests of behaviour that the interface does not specify. conformance/ covers the interface.
 
 const { fixture, service } = useLocalService();
 const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
@@ -22,7 +22,7 @@ test('of 50 concurrent exchanges of one code, only one receives tokens', async (
 });
 
 describe('a replayed code', () => {
-  test('revokes its tokens even if it expired long ago', async () => {
+  test('a replayed code revokes its tokens even if the code has expired', async () => {
     const code = await service.newCode();
     const { access_token } = tokensOf(await service.exchange(code));
     fixture.clock.time += 120_000;
@@ -32,16 +32,16 @@ describe('a replayed code', () => {
 
   test.each([
     ['without the verifier', {}],
-    ['with another verifier', { code_verifier: VERIFIER.toUpperCase() }],
+    ['with a different verifier', { code_verifier: VERIFIER.toUpperCase() }],
     ['with another redirect URI', { code_verifier: VERIFIER, redirect_uri: 'http://localhost:3000/other' }],
-  ])('revokes its tokens even %s', async (_name, more: Record<string, string>) => {
+  ])('a replayed code revokes its tokens even %s', async (_name, more: Record<string, string>) => {
     const code = await service.newCode(PKCE);
     const { access_token } = tokensOf(await service.exchange(code, { code_verifier: VERIFIER }));
     expect(outcomeOf(await service.exchange(code, more))).toEqual(INVALID_GRANT);
     expect(await listWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_REVOKED'));
   });
 
-  test('does not affect another sign-in by the same user', async () => {
+  test('a replayed code does not affect another sign-in by the same user', async () => {
     const { access_token } = await service.newTokens();
     const code = await service.newCode();
     for (const _ of ['first', 'replay']) await service.exchange(code);
@@ -49,7 +49,7 @@ describe('a replayed code', () => {
   });
 });
 
-test('a refreshed access token has the same scopes', async () => {
+test('a refreshed access token has the scopes of the original token', async () => {
   const { refresh_token } = await service.newTokens('room:write');
   const { access_token } = tokensOf(await service.refresh(refresh_token));
   expect(await listWith(access_token)).toEqual(apiRefusal(403, 'INVALID_SCOPE'));

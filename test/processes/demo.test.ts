@@ -38,20 +38,20 @@ describe('the demo', () => {
     expect((await fetch(`${service}/healthz`)).status).toBe(200);
     expect(await program.leftovers()).not.toEqual([]);
 
-    program.signalGroup('SIGINT'); // a terminal sends it to the whole process group, and npm forwards it as well
+    program.signalGroup('SIGINT'); // a terminal sends SIGINT to the entire process group, and npm forwards it as well
     expect((await program.waitForExit()).code).toBe(0);
     await expectNothingLeft(program, app, service);
   });
 
-  test('prints its address if PUBLIC_URL is another origin', async () => {
+  test('prints the address of Cloakroom if it differs from PUBLIC_URL', async () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
-    const [, url = ''] = await program.waitForOutput(/Cloakroom listens at (\S+):\s/);
+    const [, url = ''] = await program.waitForOutput(/Forward requests for the address above to (\S+),\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  test('prints where to inject faults if faults are enabled', async () => {
+  test('prints the URL for injecting faults if faults are enabled', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
-    const [, faults = ''] = await program.waitForOutput(/fail at (\S+?)\.\s/);
+    const [, faults = ''] = await program.waitForOutput(/fail, open (\S+?)\.\s/);
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
   });
 
@@ -75,7 +75,7 @@ describe('the demo', () => {
     const { code, output } = await program.waitForExit();
     holder.close();
     expect(code).toBe(1);
-    // On a fresh clone, a line about the build comes first.
+    // In a fresh clone, the output starts with a line about the build.
     expect(output.trim().split('\n').at(-1)).toBe(
       `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
     );
@@ -95,7 +95,7 @@ describe('the demo', () => {
     await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
     const { code, output } = await program.waitForExit();
     expect(code).toBe(1);
-    // The two output streams may arrive in any order.
+    // Lines from stdout and stderr may arrive in any order.
     expect(output.split('\n')).toContain("Redis can't be used: ECONNREFUSED. Check REDIS_URL.");
     expect(output).not.toContain('hush');
   });

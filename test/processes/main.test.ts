@@ -31,14 +31,14 @@ const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], 
 const start = async (env = {}, nodeOptions: readonly string[] = []) =>
   startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
 
-/** Resolves with the URL of a program once it is ready. It starts to listen before Redis is connected. */
+/** Resolves with the URL of a program once the program is ready. A program starts listening before it connects to Redis. */
 async function readyUrl(program: Program): Promise<string> {
   const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
   return url;
 }
 
-/** Makes a process fail on SIGUSR2 with an unhandled error from a Redis command. */
+/** Returns the URL of a module that makes a process fail on SIGUSR2 with an unhandled error from a Redis command. */
 const failing = (how: 'throw' | 'Promise.reject') =>
   `data:text/javascript,${encodeURIComponent(`
   process.on('SIGUSR2', () => {
@@ -48,7 +48,7 @@ const failing = (how: 'throw' | 'Promise.reject') =>
     ${how}(error);
   });`)}`;
 
-/** Sends an API request to which the service does not respond. Resolves once the service has received it. */
+/** Sends an API request to which the service does not respond. Resolves once the service has received the request. */
 async function startSlowRequest(program: Program): Promise<{ outcome: Promise<unknown> }> {
   const url = await readyUrl(program);
   const { cookie } = await testApp.createSession();
@@ -76,7 +76,7 @@ describe('npm start', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
 
-  test('names METRICS_PORT if that port is in use, and exits with 1', async () => {
+  test('names METRICS_PORT if the metrics port is in use, and exits with 1', async () => {
     const taken = String(testApp.config.port);
     await using program = await start({ METRICS_PORT: taken });
     const { code, output } = await program.waitForExit();
@@ -96,7 +96,7 @@ describe('npm start', () => {
     for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  test('does not print a request target that is not a path, not even in a Node warning', async () => {
+  test('never prints a request target that is not a path, even in a Node warning', async () => {
     await using program = await start();
     const port = Number(new URL(await readyUrl(program)).port);
     const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
@@ -170,7 +170,7 @@ describe('npm start', () => {
     expect(more).toEqual([expect.objectContaining({ msg: 'shutdown complete', inTime: false })]);
   });
 
-  test('drains on Ctrl-C although npm forwards the signal a second time', async () => {
+  test('drains on Ctrl-C even though npm forwards the signal a second time', async () => {
     await using program = await npmStart();
     await readyUrl(program);
     program.signalGroup('SIGINT');
@@ -183,7 +183,7 @@ describe('npm start', () => {
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.waitForOutput(/"msg":"draining"/);
-    program.signalGroup('SIGHUP'); // npm itself exits on it
+    program.signalGroup('SIGHUP'); // npm itself exits on SIGHUP
     expect(await slow.outcome).toBe('cut off');
     const { output } = await program.waitForExit();
     expect(output).toContain('"msg":"shutdown complete"');
@@ -195,7 +195,7 @@ describe('npm start', () => {
     const slow = await startSlowRequest(program);
     program.child.kill('SIGTERM');
     await program.waitForOutput(/"msg":"draining"/);
-    await delay(400); // the first signal forwarded by npm would arrive sooner
+    await delay(400); // npm would have forwarded the first signal by now
     program.child.kill('SIGTERM');
     expect(await slow.outcome).toBe('cut off');
     expect((await program.waitForExit()).output).not.toContain('"msg":"shutdown complete"');

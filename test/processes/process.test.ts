@@ -7,7 +7,7 @@ import { CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 
-/** Creates a fake process that only receives SIGHUP. */
+/** Creates a fake process that receives only SIGHUP. */
 function createSelf() {
   const signals = new EventEmitter();
   return { sighup: catchSighup(signals as NodeJS.Process), hangUp: () => signals.emit('SIGHUP') };
@@ -15,7 +15,7 @@ function createSelf() {
 
 const turn = async () => new Promise(setImmediate);
 
-test('a SIGHUP that arrives before the handler exists runs it once it is registered', async () => {
+test('a SIGHUP that arrives early runs the handler once the handler is registered', async () => {
   const { sighup, hangUp } = createSelf();
   hangUp();
   const ran = new Promise<string>((resolve) => sighup.handle(async () => resolve('ran')));
@@ -94,12 +94,12 @@ test('SIGHUP while the terminal is open reloads the secrets', async () => {
 
 test('closing the terminal ends the process', async () => {
   await using started = await startInTerminal();
-  started.program.child.kill('SIGKILL'); // this also closes the terminal that it created
+  started.program.child.kill('SIGKILL'); // also closes the terminal that `script` created
   await eventually(async () => !isRunning(started.pid));
   expect(await started.printed()).not.toContain('no secrets to reload');
 });
 
-/** Sends SIGHUP as soon as a listener exists, and prints how many packages were loaded by then. */
+/** A module that sends SIGHUP once the app starts listening for it, and prints how many packages have been loaded. */
 const SEND_SIGHUP_AT_ONCE = `
   import { createRequire } from 'node:module';
   const { cache } = createRequire('/');
@@ -114,7 +114,7 @@ const SEND_SIGHUP_AT_ONCE = `
   };
 `;
 
-test('a SIGHUP during start-up reloads the secrets once the app runs', async () => {
+test('a SIGHUP during startup reloads the secrets once the app is running', async () => {
   const early = `data:text/javascript,${encodeURIComponent(SEND_SIGHUP_AT_ONCE)}`;
   await using program = await startProgram(process.execPath, ['--import', early, 'dist/main.js'], ENV);
   const [, loaded] = await program.waitForOutput(/packages loaded: (\d+)/);

@@ -33,7 +33,7 @@ test('the audit reports a line that is not JSON, except an unfinished last line'
   expect(errorsIn('node: out of memory\n{"level":"info","ms')).toEqual(['node: out of memory']);
 });
 
-/** Returns the findings in this http-observatory result. */
+/** Returns the findings for an http-observatory result with these values. */
 function findingsOf({ grade = 'A+', pass = true, status = 200 }): readonly string[] {
   const scan = { grade, score: 100, testsPassed: 1, testsQuantity: 1 };
   const tests = { 'a-test': { pass, result: 'what it saw' } };
@@ -52,7 +52,7 @@ test.each([
   expect(findingsOf(result)).toEqual([expect.stringContaining(finding)]);
 });
 
-test('http-observatory output without a result counts as a failure', () => {
+test('http-observatory output without a result is treated as a failure', () => {
   expect(evaluateScan('it broke')).toEqual({ result: 'failed', findings: ['it broke'] });
 });
 
@@ -64,7 +64,7 @@ test('a complete wapiti scan has no findings', () => {
   expect(resultOf(COMPLETE)).toEqual({ timedOut: [], findings: [] });
 });
 
-test('the result lists the steps of the wapiti scan that reached their time limit', () => {
+test('the result lists the wapiti steps that reached their time limit', () => {
   const text = `Max scan time was reached, stopping.\n${COMPLETE}Max attack time was reached for module sql, stopping.\n`;
   expect(resultOf(text)).toEqual({ timedOut: ['finding addresses', 'sql'], findings: [] });
 });

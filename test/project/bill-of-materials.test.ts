@@ -10,7 +10,7 @@ const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 test('the bill of materials lists each production package once and no other packages', () => {
   const production = productionPaths(packages).map((path) => `${nameOf(path)}@${packages[path]?.version}`);
   expect(listed.toSorted()).toEqual([...new Set(production)].toSorted());
-  // npm sbom omits packages that are also needed for development.
+  // Unlike this script, npm sbom omits production packages that are also needed for development.
   expect(listed).toEqual(
     expect.arrayContaining([expect.stringMatching(/^zod@/), expect.stringMatching(/^qs@/)]),
   );
@@ -25,7 +25,7 @@ test('each package in the bill of materials has a hash and a licence', () => {
   }
 });
 
-test('the bill of materials lists and contains the dependencies of each package', () => {
+test('the bill of materials lists the dependencies of each package and contains every dependency', () => {
   const known = new Set([bill.metadata.component, ...bill.components].map((one) => one['bom-ref']));
   expect(new Set(bill.dependencies.map(({ ref }) => ref))).toEqual(known);
   const needed = bill.dependencies.flatMap(({ dependsOn }) => dependsOn);

@@ -13,7 +13,7 @@ const LOGS: Readonly<Record<string, string>> = {
   '1.lines': '{"level":"info","time":1,"msg":"request"}',
 };
 
-/** Returns the code of a program that replaces Jest and writes a result and logs. */
+/** Returns the code of a program that stands in for Jest and writes a test result and logs. */
 function jest(passed: number, failed: number, { notRun = 0, skipped = 0, logs = LOGS } = {}): string {
   return `
     for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
@@ -42,7 +42,7 @@ const TOOLS = [
   'markdownlint-cli2/markdownlint-cli2-bin.mjs',
 ];
 
-/** The other Node version, on which the tests run afterwards. */
+/** The Node version on which the checks repeat the version-dependent tests. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
 const FAILED_TESTS = `Failed: tests, tests on Node ${OTHER}.`;
 const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
@@ -55,7 +55,7 @@ const otherNode = {
 const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
 const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
-/** Runs the checks in a project whose tools report nothing, apart from the given tools. */
+/** Runs the checks in a project in which only the given tools can report problems. */
 async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
@@ -65,7 +65,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
-  // The folder contains every program that the tests need, but no apt-get. The tests can't install anything.
+  // The folder contains every program that the tests need, but no apt-get, so that the tests can't install anything.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
@@ -90,7 +90,7 @@ describe('a check without findings', () => {
     expect(checked.outcome).toEqual([0, 'All checks passed.', 'tests: 26 passed, 0 failed']);
   });
 
-  test('runs all tests, and the version-dependent tests on another Node version, with three workers', () => {
+  test('runs all tests, then the version-dependent tests on another Node version, both with three workers', () => {
     const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
@@ -125,7 +125,7 @@ describe('a check without findings', () => {
   });
 
   test('skips the requests-oauthlib tests if the library is missing', () => {
-    expect(checked.stderr).toMatch(/^Its tests are skipped: requests-oauthlib is missing: .+\n$/);
+    expect(checked.stderr).toMatch(/^The requests-oauthlib tests are skipped: .+\n$/);
   });
 });
 

@@ -13,7 +13,7 @@ const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
 
-  // The port mapping determines HOST and PORT. The other variables come from files that another service writes.
+  // The port mapping determines HOST and PORT. The values of the other exceptions come from files that another service writes.
   const exceptions = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
 
   test('passes every variable to the app and to the local service', () => {
@@ -37,12 +37,12 @@ describe('docker-compose.yml', () => {
 describe('the Dockerfile', () => {
   const text = read('Dockerfile');
 
-  test('uses the version from package.json as its default', () => {
+  test('uses the version from package.json as the default version', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(text).toContain(`\nARG VERSION=${version}\n`);
   });
 
-  test('and docker-compose.yml start only programs that exist', () => {
+  test('starts only programs that exist, as does docker-compose.yml', () => {
     const programs = [...`${text}${read('docker-compose.yml')}`.matchAll(/dist\/([\w/-]+)\.js/g)];
     const sources = programs.map(([, name = '']) => `src/${name}.ts`);
     expect(sources).toContain('src/cli/compose/relay.ts');
@@ -67,14 +67,14 @@ describe('the Dockerfile', () => {
     expect(text).toContain(`"node", ${options.map((option) => JSON.stringify(option)).join(', ')}]`);
   });
 
-  test('runs no command in a shell', () => {
+  test('does not run commands in a shell', () => {
     const commands = text.match(/^(?:RUN|CMD|ENTRYPOINT)\s.*$|\bCMD\s.*$/gm) ?? [];
     expect(commands.length).toBeGreaterThan(5);
     expect(commands.filter((command) => !/^[A-Z]+ (?:--mount=\S+ )?\[".*\]$/.test(command))).toEqual([]);
   });
 });
 
-test('.dockerignore excludes all files that it does not list', () => {
+test('.dockerignore excludes every file except those that it names', () => {
   const [first, ...rules] = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));

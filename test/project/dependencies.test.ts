@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { dependenciesOf, nameOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
 
-/** Licences that only require a copy of their text. */
+/** Licences that require only a copy of their text. */
 const ALLOWED_LICENCES = /^(?:MIT|ISC|BSD-[23]-Clause|Apache-2\.0|0BSD|BlueOak-1\.0\.0)$/;
 
 const packages = readLock();
@@ -62,7 +62,7 @@ function rowsUnder(heading: string) {
   });
 }
 
-/** Returns how many packages, counted by name, a package brings in across all platforms. */
+/** Returns the number of packages, counted by name, that a package brings in across all platforms. */
 function broughtBy(path: string): number {
   const seen = new Set<string>();
   const visit = (at: string) => {

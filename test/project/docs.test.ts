@@ -19,7 +19,7 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 
 const COMPOSE_FILES = ['docker-compose.yml', 'deploy/compose.scaled.yml'];
 const services = COMPOSE_FILES.flatMap((file) => {
-  // Suppresses warnings about Compose's custom tags.
+  // The log level suppresses warnings about Compose's custom tags.
   const compose = parse(read(file), { logLevel: 'error' }) as { services: object };
   return Object.keys(compose.services);
 });
@@ -47,8 +47,8 @@ describe.each(DOCUMENTS)('%s', (file) => {
     expect(missingFiles(text)).toEqual([]);
   });
 
-  // Readers paste the commands in the docs. Most commands need a cluster, a container or an hour, so these tests check only the
-  // syntax, and the npm scripts, files, Compose services and variables that each command refers to.
+  // Readers copy commands straight from the docs. These tests don't run the commands, because most need a cluster, a container or
+  // an hour. The tests check the shell syntax, and that the npm scripts, files, Compose services and variables exist.
   test('contains only commands whose scripts, files, services and variables exist', () => {
     expect(commandsIn(text).flatMap(missingIn)).toEqual([]);
   });
@@ -69,16 +69,16 @@ test('README has at most 110 lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(110);
 });
 
-test.each(DOCUMENTS.filter((file) => /^docs\/[^/]+$/.test(file)))('%s begins with its questions', (file) => {
-  const text = read(file);
-  expect(text).toMatch(/^# .+\n\n[^#]+?\nThis page answers:\n\n- /);
-});
+test.each(DOCUMENTS.filter((file) => /^docs\/[^/]+$/.test(file)))(
+  '%s begins with the questions that it answers',
+  (file) => expect(read(file)).toMatch(/^# .+\n\n[^#]+?\nThis page answers:\n\n- /),
+);
 
 const DECISIONS = DOCUMENTS.filter((file) => file.startsWith('docs/decisions/'));
 
-test('there are at most 20 decisions', () => expect(DECISIONS.length).toBeLessThanOrEqual(20));
+test('there are at most 20 decision records', () => expect(DECISIONS.length).toBeLessThanOrEqual(20));
 
-test.each(DECISIONS)('%s has context, decision and price', (file) => {
+test.each(DECISIONS)('%s has the headings Context, Decision and Price', (file) => {
   const headings = read(file).match(/^## .*$/gm);
   expect(headings).toEqual(['## Context', '## Decision', '## Price']);
 });
@@ -128,12 +128,12 @@ describe('the command checks', () => {
     expect(commandsIn(text).flatMap(missingIn)).toEqual([missing]);
   });
 
-  test('find more than 80 commands in the docs', () => {
+  test('find more than 80 commands in the Markdown files', () => {
     expect(DOCUMENTS.flatMap((file) => commandsIn(read(file))).length).toBeGreaterThan(80);
   });
 });
 
-/** Returns the relative links in a document whose file or heading does not exist, as written. */
+/** Returns each relative link in a document, as written, whose target file or heading does not exist. */
 function deadLinks(file: string, text: string): string[] {
   const prose = withoutCode(text);
   return [
@@ -184,7 +184,7 @@ function withoutCode(text: string): string {
   return withoutFences(text).replaceAll(/(`+)(?!`)(?:(?!\n\n)[^])*?[^`]\1(?!`)/g, '');
 }
 
-/** Returns the fenced blocks of shell commands, without their indentation. */
+/** Returns the fenced blocks of shell commands, without indentation. */
 function blocksIn(text: string): string[] {
   return [...text.matchAll(/^( *)```sh\n([^]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
     block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
@@ -199,7 +199,7 @@ function commandsIn(text: string): string[] {
   return commands.map((command) => command.trim()).filter((command) => command !== '');
 }
 
-/** Returns the scripts, files, services and variables that a command refers to and that do not exist. */
+/** Returns the non-existent scripts, files, services and variables that a command refers to. */
 function missingIn(command: string): string[] {
   const script = /\bnpm (?:-\S+ )*run (?:-\S+ )*([\w:-]+)/.exec(command)?.[1];
   const paths = captures(
@@ -217,7 +217,7 @@ function missingIn(command: string): string[] {
   ];
 }
 
-/** Returns the services that a `docker compose` command names. After `run` and `exec`, only the first word is one. */
+/** Returns the services that a `docker compose` command names. After `run` and `exec`, only the first word is a service. */
 function servicesIn(command: string): string[] {
   const [, rest = ''] = /\bdocker compose (.*)/.exec(command) ?? [];
   const words = rest

@@ -3,7 +3,7 @@ import ClosingReporter from '../../scripts/jest-reporter.mjs';
 import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
 import { ROOT } from '../support/constants.ts';
 
-/** Returns the reporter's output for one file per duration, with these tests in the first file. */
+/** Returns the reporter's output for a run with one file for each duration and these tests in the first file. */
 function print(
   seconds: readonly number[],
   tests: { fullName: string; status: string }[],
@@ -53,7 +53,7 @@ test.each([
     '  PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
   ],
   [{ REPEAT_COMMAND: '' }, ''],
-])('a failed run with the environment %j ends with its repeat command, if any', (env, command) => {
+])('with the environment %j, a failed run ends with “%s”', (env, command) => {
   const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
   const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
   try {

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** Prints Jest's arguments except the first, which is the same in every run. */
+/** Prints Jest's arguments, except the first, which never changes, and the value of PROPERTY_TIMES. */
 const PRINT_SEED = `console.log(...process.argv.slice(3), process.env['PROPERTY_TIMES'] ?? 1);\n`;
 const PRINT_MODE = `console.log(process.env['NODE_ENV']);\n`;
 
-/** Returns a lock file with these packages, each as name@version or as the name of a development package. */
+/** Returns a lock file with these packages, each given as name@version or as the name of a development package. */
 function lock(...packages: string[]): string {
   const entries = packages.map((each) => {
     const [name, version] = each.split('@');
@@ -37,7 +37,7 @@ const PRODUCTION_INSTALL = {
   'node_modules/.package-lock.json': lock('a@1.0.0'),
 };
 
-test('a production install runs its build and installs nothing', async () => {
+test('in a production install, npm start runs the existing build and does not install packages', async () => {
   await using project = await createSmallProject({ ...PRODUCTION_INSTALL, 'dist/main.js': PRINT_MODE });
   expect(await project.run('start.mjs', { env: { NODE_ENV: '' } })).toMatchObject({
     code: 0,
@@ -46,7 +46,7 @@ test('a production install runs its build and installs nothing', async () => {
   });
 });
 
-test('a container without src and npm’s lock file runs its build', async () => {
+test('in a container, which lacks src and npm’s lock file, npm start runs the existing build', async () => {
   await using project = await createSmallProject({
     'dist/main.js': PRINT_MODE,
     'node_modules/.package-lock.json': '',
@@ -59,7 +59,7 @@ test.each([
     'npm start installs the development packages if a production install has no build',
     'start.mjs',
     PRODUCTION_INSTALL,
-    `dist and the compiler are missing. Installing the development packages too.\n${INSTALLS}`,
+    `dist and the compiler are missing. Installing the development packages.\n${INSTALLS}`,
   ],
   [
     'npm start reinstalls packages whose version has changed',
@@ -75,7 +75,7 @@ test.each([
     'npm start refuses a copy with neither src nor dist',
     'start.mjs',
     {},
-    'There is nothing to run: src and dist are both missing.\n',
+    'Cloakroom can’t start: src and dist are missing.\n',
   ],
   [
     'npm run service reports a missing program with the command to install it',
@@ -138,7 +138,7 @@ test('npm test passes its arguments to Jest and returns its exit code', async ()
   });
 });
 
-test('npm test uses the same seed each time unless an argument sets another', async () => {
+test('npm test uses the same seed each time unless an argument sets a different seed', async () => {
   await using project = await createSmallProject({ 'node_modules/jest/bin/jest.js': PRINT_SEED });
   expect((await project.run('test.mjs')).stdout).toMatch(/^--seed=1 .* 1\n$/);
   expect((await project.run('test.mjs', { args: ['--seed=7'] })).stdout).toMatch(/^--seed=7 .* 1\n$/);
@@ -169,11 +169,11 @@ test('npm test skips the requests-oauthlib tests with a message if the library i
   expect(await project.run('test.mjs', { env })).toEqual({
     code: 0,
     stdout: '',
-    stderr: expect.stringMatching(/^Its tests are skipped: requests-oauthlib is missing/),
+    stderr: expect.stringMatching(/^The requests-oauthlib tests are skipped: requests-oauthlib is missing/),
   });
 });
 
-test('a signal to npm test stops Jest first', async () => {
+test('on a signal, npm test stops Jest before exiting', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': `
       setInterval(() => {}, 1000);

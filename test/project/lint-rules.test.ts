@@ -96,7 +96,7 @@ const PROPERTIES = 'eslint(no-restricted-properties)';
 let folder: string;
 let reports: readonly { readonly filename: string; readonly code: string }[];
 
-/** Lints all sources in one go, each in its own project. */
+/** Lints all sources in a single run, each in its own project. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cloakroom-lint-rules-'));
   const write = async ([path, line]: Source, index: number) => {

@@ -16,8 +16,8 @@ const lockfiles = [
   packages: readLock(path),
 }));
 
-// npm omits a package for another platform if its registry lacks the package. `npm ci` then fails on a fresh clone ("Missing: …
-// from lock file"). Write such an entry by hand: version, cpu, os, libc, dev and optional.
+// If the registry lacks a package for another platform, npm omits the package from the lock file. `npm ci` then fails on a fresh
+// clone ("Missing: … from lock file"). Write the missing entry by hand, with version, cpu, os, libc, dev and optional.
 test.each(lockfiles)('$path has an entry for every platform-specific package', ({ packages }) => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter((name) => resolvePackage(packages, path, name) === undefined),
@@ -26,13 +26,13 @@ test.each(lockfiles)('$path has an entry for every platform-specific package', (
 });
 
 test.each(lockfiles)(
-  '$path has a hash for every package, except packages that are only for other platforms',
+  '$path has a hash for every package, except optional packages for specific platforms',
   ({ packages }) => {
     const without = Object.entries(packages).filter(([path, entry]) => path !== '' && !entry.integrity);
     expect(without.filter(([, { optional, os }]) => optional !== true || os === undefined)).toEqual([]);
   },
 );
 
-test.each(lockfiles)('$path names no registry', ({ text }) => {
+test.each(lockfiles)('$path does not name a registry', ({ text }) => {
   expect(text).not.toMatch(/"resolved"/);
 });

@@ -14,11 +14,11 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true }));
 
-/** Returns the findings in the log lines of one test file, with the secrets above. */
+/** Audits the log lines of one test file that uses three known secrets. Returns the findings. */
 async function findingsIn(...lines: string[]): Promise<string[]> {
   const secrets = [
     { kind: 'access token', value: TOKEN },
-    { kind: 'password of Redis', value: PASSWORD },
+    { kind: 'Redis password', value: PASSWORD },
     { kind: 'cookie', value: `s:${COOKIE_ID}.c2lnbmF0dXJl/of+it` },
   ];
   await writeFile(
@@ -32,7 +32,7 @@ async function findingsIn(...lines: string[]): Promise<string[]> {
 const line = (members: object) => JSON.stringify({ level: 'info', time: 1, ...members, msg: 'request' });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('the log audit finds a secret', () => {
+describe('secrets in the log', () => {
   test.each([
     ['unchanged', `/a/${TOKEN}`],
     ['as a form value', `b=c&token=${TOKEN}&d`],
@@ -42,22 +42,22 @@ describe('the log audit finds a secret', () => {
     ['in base64 after other text, like credentials', base64(`demo-app:${TOKEN}`)],
     ['truncated', `${TOKEN.slice(9, 9 + 23)}…`],
     ['between other characters', `x${TOKEN}y`],
-  ])('%s', async (_how, path) => {
+  ])('the log audit finds a secret %s', async (_how, path) => {
     expect(await findingsIn(line({ path }))).toEqual([
       'test/x.test.ts: a line “request” contains a secret (access token)',
     ]);
   });
 
-  test('in a line that is not JSON', async () => {
+  test('the log audit finds a secret in a line that is not JSON', async () => {
     expect(await findingsIn(`listening with ${PASSWORD}`)).toEqual([
-      'test/x.test.ts: a line that is not a log line contains a secret (password of Redis)',
+      'test/x.test.ts: a line that is not a log line contains a secret (Redis password)',
     ]);
   });
 
   test.each([
     ['is short', { path: `redis://:${PASSWORD}@host` }],
     ['is the id in a cookie', { key: `session:${COOKIE_ID}` }],
-  ])('that %s', async (_what, members) => {
+  ])('the log audit finds a secret that %s', async (_what, members) => {
     expect(await findingsIn(line(members))).toHaveLength(1);
   });
 });
@@ -96,7 +96,7 @@ test('the log audit finds a truncated line', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('a log audit with findings counts as a failed test, and without findings as a passed test', () => {
+test('a log audit is counted as a failed test if there are findings, and otherwise as a passed test', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
 });
@@ -105,13 +105,13 @@ test.each([
   ['no lines', { lines: 0, secrets: 1, findings: [] }],
   ['no secrets', { lines: 1, secrets: 0, findings: [] }],
 ])(
-  'a log audit with %s counts as a failed test after a full run, and is not counted after a partial run',
+  'a log audit with %s is counted as a failed test after a full run, but not after a partial run',
   (_what, audit) => {
     expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
     expect(countAudit(requireLogs(audit))).toEqual({ passed: 0, failed: 1 });
   },
 );
 
-test('a log audit after a full run passes if there are lines and secrets', () => {
+test('a log audit after a full run passes if there are lines and secrets but no findings', () => {
   expect(countAudit(requireLogs({ lines: 1, secrets: 1, findings: [] }))).toEqual({ passed: 1, failed: 0 });
 });

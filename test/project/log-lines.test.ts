@@ -6,7 +6,7 @@ import { ROOT } from '../support/constants.ts';
 
 const guide = readFileSync(join(ROOT, 'docs/monitoring.md'), 'utf8');
 
-/** The sources of Cloakroom without the local service, which no deployment includes. */
+/** Cloakroom's sources, except the local service, which no deployment includes. */
 const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('local-service/'))
   .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'));
@@ -21,7 +21,7 @@ function messagesOf(source: string): string[] {
   });
 }
 
-/** Returns the text between the parenthesis before `start` and the closing parenthesis. */
+/** Returns the text from `start`, just after an opening parenthesis, to the matching closing parenthesis. */
 function argumentsAt(source: string, start: number): string {
   let depth = 1;
   let end = start;
@@ -37,7 +37,7 @@ test('docs/monitoring.md explains every log message', () => {
   expect(unexplained).toEqual([]);
 });
 
-/** The section on logs. `codeOfLogs` is its JSON example and its code spans. */
+/** The section on logs, and the JSON example and code spans in that section. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
 
@@ -45,17 +45,17 @@ test.each([...MEMBERS])('docs/monitoring.md explains the log field %s', (member)
   expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 
-describe('the message search finds', () => {
+describe('the message search', () => {
   test.each([
     ['a message without fields', "log.error('a fault')"],
     ['a message after fields', "options.log.warn({ err: error, of: toName(list) }, 'a fault');"],
     ['a message on its own line', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
     ['a message at a computed level', "deps.log[level]({ code }, 'a fault')"],
-  ])('%s', (_what, source) => {
+  ])('finds %s', (_what, source) => {
     expect(messagesOf(source)).toEqual(['a fault']);
   });
 
-  test('more than 30 messages in the source', () => {
+  test('finds more than 30 messages in the source', () => {
     expect(new Set(SOURCES.flatMap(messagesOf)).size).toBeGreaterThan(30);
   });
 });

@@ -11,7 +11,7 @@ const PRINT_NODE = `
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** Creates a project with a fake Node 24 that prints `it`. Node 22 has lock files but no program. */
+/** Creates a project with a fake Node 24 that prints `it` for `-p`. Node 22 has lock files but no executable. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';
@@ -35,7 +35,7 @@ test('the tests and the programs that they start run on the requested Node versi
   });
 });
 
-test('a Node version without a lock file is refused with a list of the available ones', async () => {
+test('a Node version without a lock file is refused with a list of the available versions', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
     code: 1,
@@ -49,7 +49,7 @@ test('a Node version that npm lacks for this platform is refused with a workarou
   expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^npm has no Node 22 for \S+ on \S+\. Put your own first on the PATH/),
+    stderr: expect.stringMatching(/^npm has no Node 22 for \S+ on \S+\. Put another build of Node first/),
   });
 });
 

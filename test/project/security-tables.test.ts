@@ -10,7 +10,7 @@ const NEEDS_EVIDENCE = new Set(['Met', 'Partly met']);
 /** The number of requirements in each RFC. */
 const RFC_REQUIREMENTS: Readonly<Record<string, number>> = { 'RFC 10017': 30, 'RFC 9700': 76 };
 
-/** The number of requirements in each section of ASVS 5.0.0. They are numbered from 1. */
+/** The number of requirements in each section of ASVS 5.0.0. The requirements in a section are numbered from 1. */
 const ASVS: Readonly<Record<string, readonly number[]>> = {
   V3: [1, 3, 5, 8, 8, 1, 5],
   V4: [5, 5, 2, 4],
@@ -31,9 +31,9 @@ interface Entry {
   readonly text: string;
   readonly verdict: string;
   readonly requirements: readonly { readonly id: string; readonly level: string }[];
-  /** What each group of ids requires. In a table row, this is what Cloakroom does. */
+  /** The requirement for each group of ids; in a table row, the behaviour of Cloakroom. */
   readonly subjects: readonly string[];
-  /** The text without verdict, ids, subjects and tests. */
+  /** The text without the verdict, ids, subjects and tests. */
   readonly reason: string;
   readonly tests: readonly string[];
   readonly documents: readonly string[];
@@ -92,7 +92,7 @@ test('docs/compliance.md lists every requirement of the RFCs', () => {
     expect(entriesUnder(standard).flatMap(({ requirements }) => requirements)).toHaveLength(count);
 });
 
-test('docs/compliance.md lists every requirement of the ASVS chapters, under its chapter', () => {
+test('docs/compliance.md lists every requirement of the ASVS chapters, in the right chapter', () => {
   const chapters = sectionOf('OWASP ASVS 5.0').split('\n### ').slice(1);
   expect(chapters.map((chapter) => chapter.split(' ', 1)[0])).toEqual(Object.keys(ASVS));
   for (const chapter of chapters) {
@@ -140,7 +140,7 @@ function toRowEntry(text: string): Entry {
 
 function toItemEntry(text: string): Entry {
   const [, verdict = '', rest = ''] = /^- \*\*([^*]+)\.\*\* (.*)$/.exec(text) ?? [];
-  // Ids, followed by what they require in parentheses.
+  // Ids, followed by their requirement in parentheses.
   const groups = new RegExp(String.raw`((?:${IDS.source},? )+)(?:\(((?:[^()]|\([^()]*\))*)\))?`, 'g');
   const subjects = [...rest.matchAll(groups)].map((match) => match.at(-1) ?? '');
   const tests = codeIn(rest).filter((code) => /^[\w-]+(?:\/[\w-]+)+$/.test(code));

@@ -13,8 +13,8 @@ interface StartOptions {
 }
 
 /**
- * Creates a minimal project folder with the scripts. Its package-lock.json lists no packages, so that `npm ci` has nothing to
- * do.
+ * Creates a minimal project folder with the scripts. The package-lock.json has no dependencies, so that `npm ci` has nothing
+ * to do.
  */
 export async function createSmallProject(files: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-project-'));
@@ -51,7 +51,7 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Creates a project that can be compiled, with Cloakroom's tsconfig files and TypeScript version. */
+/** Creates a compilable project with Cloakroom's tsconfig files and TypeScript version. */
 export async function createCompilableProject(files: Readonly<Record<string, string>>) {
   const project = await createSmallProject(files);
   const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];

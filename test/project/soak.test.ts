@@ -77,12 +77,12 @@ test('the log reveals which sessions ended because their refresh token had alrea
   expect(usedTokens).toEqual([{ session: 'abc', usedAt: 1_000, endedAt: 2_000 }]);
 });
 
-test('20 rotations of the session keys drop no key and use at most four', () => {
+test('20 rotations of the session keys never drop a key, and use at most four keys', () => {
   let created = 0;
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {
     const steps = rotationSteps(keys, () => String(++created));
-    // A key must be in the list before it becomes the first.
+    // A key must be in the list before it can become the first key.
     for (const [at, step] of steps.entries()) expect(steps[at - 1] ?? keys).toContain(step[0]);
     const next = steps.at(-1) ?? [];
     expect(next[0]).not.toBe(keys[0]);
@@ -103,7 +103,7 @@ test.each([
   expect(outcomeOf(response)).toBe(outcome);
 });
 
-test('growth is measured without the first quarter of the samples, in which caches fill', () => {
+test('the growth rate excludes the first quarter of the samples, when caches are still filling', () => {
   const early = { at: -5_000, rss: 0, heapUsed: 0, lagMs: 0 };
   const late = (at: number) => ({ at: at * 5_000, rss: 1_000 + at * 10, heapUsed: 7, lagMs: 0 });
   const samples = [early, early, early, ...Array.from({ length: 9 }, (_, at) => late(at))];

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-// Tests can be found by the name of their module: test/unit/session/record.test.ts tests `session/record.ts`.
+// A test is named after its module. For example, test/unit/session/record.test.ts tests `session/record.ts`.
 
 /** Folders in which the path of a test corresponds to the path of its module. */
 const FOLDERS_BY_MODULE = ['test/unit', 'test/app', 'test/processes', 'test'];
@@ -10,7 +10,7 @@ const FOLDERS_BY_MODULE = ['test/unit', 'test/app', 'test/processes', 'test'];
 const BY_SUBJECT =
   /^test\/(?:browser|containers|project|security|processes\/(?:faults|secrets)|local-service\/(?:clients|conformance))\//;
 
-/** Modules that are tested through another module, because they only combine others or are used only once. */
+/** Modules that are tested through another module, because they only combine other modules or are used only once. */
 const TESTED_WITH: Readonly<Record<string, string>> = {
   run: 'test/processes/main.test',
   services: 'test/app/server.test',
@@ -54,7 +54,7 @@ const TESTED_WITH: Readonly<Record<string, string>> = {
   'workspaces/workspaces-services': 'test/app/workspaces/routes.test',
 };
 
-/** Returns the paths of all files under a folder that have this extension, without the extension. */
+/** Returns the paths, without the extension, of all files under a folder that have this extension. */
 const filesIn = (folder: string, extension: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith(extension))

@@ -13,7 +13,7 @@ beforeEach(async () => {
   ({ cookie } = await testApp.createSession());
 });
 
-/** Sends a request with these fields. Returns the headers that the service received. */
+/** Sends a request with these header fields. Returns the header fields that the service received. */
 async function headersAtService(...fields: string[]) {
   expect(await statusesTo(testApp, { cookie, fields })).toEqual([200]);
   expect(testApp.serviceRequests).toHaveLength(1);

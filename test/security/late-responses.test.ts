@@ -17,7 +17,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-test('a late second response never reaches another request while another connection is free', async () => {
+test('a late second response never reaches a later request while another connection is free', async () => {
   const sessions = await Promise.all(Array.from({ length: 4 }, async () => testApp.createSession()));
   let tamper: (() => unknown) | null = null;
   service.respond = ({ start }, socket) => {
@@ -30,7 +30,7 @@ test('a late second response never reaches another request while another connect
     void delay(20).then(() => socket.write(ok('for next')));
     return null;
   };
-  // The pool leaves a connection unused for 100 ms after a response, measured by this clock (connection-pool.ts). Stop the clock,
+  // The pool does not reuse a connection until 100 ms after a response, measured with performance.now(). Stop that clock,
   // because a busy machine may take longer to send the other requests.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect(await responseTo('first', sessions[0]?.cookie ?? '')).toMatch(/for first$/);

@@ -14,7 +14,7 @@ afterEach(() => {
   testApp.serviceRequests.length = 0;
 });
 
-/** Makes the service echo the access token of each request. The token endpoint names new tokens after their refresh tokens. */
+/** Makes the service echo each request's access token. The token endpoint derives each access token from the refresh token. */
 function echoTokens(refuses: (token: string) => boolean = () => false): void {
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/oauth2/token') === true)
@@ -33,7 +33,7 @@ function echoTokens(refuses: (token: string) => boolean = () => false): void {
 const USERS = Array.from({ length: 20 }, (_, at) => `user-${at}`);
 const OWN_TOKENS = USERS.map((name) => `Bearer new-${name}`);
 
-/** Sends one request per user, all at the same time. Returns the response bodies. */
+/** Sends one request per user, all at the same time. Resolves with the response bodies. */
 async function requestAtOnce(grant: { readonly expiresAt?: number }): Promise<string[]> {
   const requests = USERS.map(async (name) => {
     const tokens = { accessToken: `old-${name}`, refreshToken: name };

@@ -91,7 +91,7 @@ test('CVE-2018-12121 Node.js: large heads exhaust memory', async () => {
 test('CVE-2024-22019 Node.js: unlimited chunk extensions exhaust CPU', async () => {
   const client = await openConnection(testApp.config.port);
   client.socket.write(post([CHUNKED], `2;${'a'.repeat(100_000)}\r\nab\r\n0\r\n\r\n`));
-  await client.closed; // the server closes the connection before it has read everything
+  await client.closed; // the server closes the connection before it has read the entire request
   expect(statusesOf(client.text()).filter((status) => status !== 400)).toEqual([]);
   expect(testApp.serviceRequests).toEqual([]);
 });

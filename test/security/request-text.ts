@@ -8,11 +8,11 @@ export interface RequestText {
   readonly cookie?: string;
   /** Additional header lines, byte for byte. */
   readonly fields?: readonly string[];
-  /** The bytes after the head. */
+  /** The bytes after the request head. */
   readonly rest?: string;
 }
 
-/** Returns the text of a request. It has `Connection: close` unless `fields` contains a `Connection` header. */
+/** Returns the text of a request, with `Connection: close` unless `fields` contains a `Connection` header. */
 export function requestText({
   method = 'GET',
   target = API_PATH,
@@ -27,13 +27,13 @@ export function requestText({
   return `${lines.join('\r\n')}\r\n\r\n${rest}`;
 }
 
-/** Sends a request as Latin-1 over a new connection. Returns everything received. */
+/** Sends a request as Latin-1 over a new connection. Resolves with all bytes received. */
 export async function send(testApp: TestApp, request: RequestText | string): Promise<string> {
   const text = typeof request === 'string' ? request : requestText(request);
   return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
 }
 
-/** Sends a request over a new connection. Returns the status of each response. */
+/** Sends a request over a new connection. Resolves with the status of each response. */
 export async function statusesTo(testApp: TestApp, request: RequestText | string): Promise<number[]> {
   return statusesOf(await send(testApp, request));
 }

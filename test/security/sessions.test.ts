@@ -74,7 +74,7 @@ test('CVE-2026-21710 Node.js: a header named __proto__ crashes the process', asy
     expect(await statusesTo(testApp, { target, cookie: `__proto__=1; ${cookie}`, fields })).toEqual([200]);
 });
 
-/** Responds as the token endpoint, with an access token derived from the refresh token. */
+/** Responds in place of the token endpoint, with an access token derived from the refresh token. */
 async function refresh(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const refreshToken = new URLSearchParams(await text(req)).get('refresh_token');
   res.setHeader('content-type', 'application/json');
@@ -124,7 +124,7 @@ test('CVE-2026-22751 Spring Security: concurrent requests reuse a one-time token
 test('CVE-2017-1000069 bitly/oauth2_proxy: one browser completes another’s sign-in', async () => {
   const url = await callbackUrl(new Browser());
   const victim = new Browser();
-  await victim.open(`${testApp.origin}/auth/login`); // starts its own sign-in
+  await victim.open(`${testApp.origin}/auth/login`); // the victim's own sign-in
   const page = await victim.fetch(url);
   expect(page.status).toBe(400);
   expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();

@@ -15,7 +15,7 @@ function tested(): string[] {
   });
 }
 
-/** Returns the same for each entry in the document. The section of an entry names the test file. */
+/** Returns `file: id project: description` for each entry in docs/peer-vulnerabilities.md, whose sections name the test files. */
 function listed(): string[] {
   const text = readFileSync(new URL('../../docs/peer-vulnerabilities.md', here), 'utf8');
   return text.split('\n## ').flatMap((section) => {

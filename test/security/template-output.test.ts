@@ -77,7 +77,7 @@ test.each([
 const UNESCAPED =
   /autoEscape:\s*(?!true)\w+|escapeFunction|renderString|\bcompile\(|['"`]\s*<(?:!doctype|\/?(?:a|b|body|div|h\d|html|img|li|p|script|span|style|t[dhr]|ul)\b)/i;
 
-/** Safe code that UNESCAPED matches. It compiles only the files in `views`. */
+/** Safe code that UNESCAPED matches: a call that compiles only the files in `views`. */
 const COMPILES_FILES = "eta.compile(readFileSync(filepath, 'utf8')";
 
 test('source files never disable escaping, compile text as a template or write markup', async () => {
@@ -90,7 +90,7 @@ test('source files never disable escaping, compile text as a template or write m
 const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
-/** Safe code that TO_MARKUP matches. It parses Cloakroom pages into a document that does not run scripts. */
+/** Safe code that TO_MARKUP matches: a call that parses Cloakroom pages into a document that does not run scripts. */
 const READS_PAGES = new Map([
   ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
 ]);
@@ -117,10 +117,10 @@ function templateFaults(name: string, template: string): string[] {
 }
 
 const TAG = /<%[-_]?\s*([~=]?)(.*?)[-_]?%>/gs;
-/** Text outside a call, including parentheses in quotes. */
+/** A character that is neither a quote nor a parenthesis, or a quoted string. */
 const PLAIN = String.raw`[^()'"\x60]|'[^']*'|"[^"]*"`;
 const CALL = String.raw`\((?:${PLAIN})*\)`;
-/** A single include() with nothing after it. Its arguments may contain calls, nested up to two levels. */
+/** A single include() with nothing after it, whose arguments may contain calls nested up to two levels. */
 const INCLUDE = new RegExp(String.raw`^include\((?:${PLAIN}|\((?:${PLAIN}|${CALL})*\))*\)$`);
 /** Eta functions that print without escaping or replace the body of a layout. */
 const PAST_ESCAPING =
@@ -139,7 +139,7 @@ function rawFaults(name: string, template: string): string[] {
 /** The URL of a Cloakroom asset, with the file name written out in the template. */
 const ASSET = /<%= it\.asset\('[\w/-]+\.\w+'\) %>/g;
 const [OWN, PRINTED] = ['\uE000', '\uE001'];
-/** Patterns that match inline code and files from other origins. The Content-Security-Policy blocks most of these as well. */
+/** Patterns that match inline code and files from other origins. The Content-Security-Policy also blocks most of these violations. */
 const INLINE = [
   /<style\b/gi,
   new RegExp(`<script\\b(?![^>]* src="${OWN}")[^>]*>`, 'gi'),
@@ -152,8 +152,8 @@ const INLINE = [
     String.raw`(?:<(?:image|link|use)\b[^>]*["'\s/]href|<[^>]*["'\s/](?:poster|src|srcset))\s*=(?!"(?:${OWN}"|/[^/\\${PRINTED}]))`,
     'gi',
   ),
-  /\/assets\//g, // an asset URL without the version
-  // A printed value is safe in quotes. Elsewhere in a tag, it could become an attribute or the tag name.
+  /\/assets\//g, // an asset URL without a version
+  // A printed value is safe inside quotes. Elsewhere in a tag, a printed value could become an attribute or the tag name.
   new RegExp(`</?(?:[a-z](?:[^"'>]|"[^"]*"|'[^']*')*)?${PRINTED}`, 'gi'),
 ];
 

@@ -12,7 +12,7 @@ import { startTestApp } from '../support/test-app.ts';
 import { requestText, send, statusesOf } from './request-text.ts';
 
 const service = useFixture(startRawService);
-// With a single connection, the next request has to use the attacked connection.
+// Because only one connection is allowed, the next request has to use the attacked connection.
 const testApp = useFixture(async () =>
   startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' }),
 );
@@ -20,7 +20,7 @@ beforeEach(() => {
   service.requests.length = 0;
 });
 
-/** Sends a request in a new session. Returns the raw response. */
+/** Sends a request in a new session. Resolves with the raw response. */
 async function responseTo(name: string, method = 'GET'): Promise<string> {
   const { cookie } = await testApp.createSession();
   return send(testApp, { method, target: `/api/public/v1/${name}`, cookie });
@@ -31,7 +31,7 @@ const nameOf = ({ start }: RawRequest) => /\/v1\/(\S*) /.exec(start)?.[1] ?? '';
 
 const respondByName: RawService['respond'] = (request) => ok(`for ${nameOf(request)}`);
 
-/** Makes the service send these bytes for the request named `a`, and `for <name>` for any other request. */
+/** Makes the service respond to the request named `a` with these bytes, and to any other request with `for <name>`. */
 function respondToFirstWith(bytes: string | Buffer): void {
   service.respond = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
 }
@@ -62,7 +62,7 @@ describe('an unexpected second response never reaches a client', () => {
     const first = responseTo('a');
     const respond = await received.promise;
     const others = [responseTo('b'), responseTo('c')];
-    await delay(50); // time for both to start waiting for the connection, which can't be observed from outside
+    await delay(50); // give both requests time to queue for the connection; a test can't observe the queue
     respond();
     expect(await first).toMatch(/for a$/);
     expect((await Promise.all(others)).map((text) => text.slice(-5))).toEqual(['for b', 'for c']);
@@ -105,7 +105,7 @@ describe('an ambiguous response results in service_unreachable and a closed conn
 test('undici#5360 undici: a disconnect during a paused response crashes the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.respond = (request, socket) => {
-    // The gateway holds back the 401 until the token endpoint responds. By then, the service has closed the connection.
+    // The gateway holds back the 401 until the token endpoint responds, by when the service has closed the connection.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);

@@ -6,11 +6,11 @@ interface Form {
   readonly action: string;
   readonly method: string;
   readonly fields: ReadonlyMap<string, string>;
-  /** Maps the text of each submit button to the field that it adds; null if it adds none. */
+  /** Maps each submit button's text to the field that the button adds, or to null if the button adds no field. */
   readonly buttons: ReadonlyMap<string, readonly [name: string, value: string] | null>;
 }
 
-/** A response with its body. */
+/** A response, including its body. */
 export interface Page {
   readonly url: URL;
   readonly status: number;
@@ -23,7 +23,7 @@ export class Browser {
   readonly jar = new CookieJar();
   readonly #fetch: typeof fetch;
 
-  /** `send` replaces `fetch`, for example if a test needs its own certificate. */
+  /** `send` replaces `fetch`, for example so that a test can trust its own certificate. */
   constructor(send: typeof fetch = fetch) {
     this.#fetch = send;
   }
@@ -54,7 +54,7 @@ export class Browser {
     throw new Error(`too many redirects at ${page.url.href}`);
   }
 
-  /** Fills in the form that contains this button and submits it. Does not follow redirects. */
+  /** Fills in and submits the form that contains this button, without following redirects. */
   async press(page: Page, button: string, filled: Record<string, string> = {}): Promise<Page> {
     const form = formsOf(page.text).find(({ buttons }) => buttons.has(button));
     if (form === undefined) throw new Error(`no button "${button}" at ${page.url.href}:\n${page.text}`);
@@ -67,7 +67,7 @@ export class Browser {
     return this.fetch(to, { method: form.method, body, headers });
   }
 
-  /** Follows redirects until it reaches a page. */
+  /** Follows redirects, if any, and resolves with the final page. */
   async follow(page: Page): Promise<Page> {
     const location = page.headers.get('location');
     return location === null ? page : this.open(new URL(location, page.url));

@@ -11,7 +11,7 @@ const ECDSA_WITH_SHA256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 
-/** Creates a certificate for a host name, valid from one hour before `now` until one hour after (RFC 5280 §4.1). */
+/** Creates a certificate for a host name, valid from one hour before `now` to one hour after it (RFC 5280 §4.1). */
 export function createCertificate(hostname: string, now = Date.now()): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(ECDSA_WITH_SHA256);
@@ -39,7 +39,7 @@ export function createCertificate(hostname: string, now = Date.now()): Certifica
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content;
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content]);
-  // DER requires the shortest form (X.690 §10.1). Go's parser refuses any other.
+  // DER requires the shortest form (X.690 §10.1). Go's parser refuses longer forms.
   if (length < 0x100) return Buffer.concat([Buffer.of(tag, 0x81, length), content]);
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 0xff), content]);
 }

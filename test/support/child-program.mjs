@@ -16,7 +16,7 @@ const UP_WITHIN_MS = 30_000;
 /**
  * An external program in its own process.
  * @typedef {object} ChildProgram
- * @property {() => string} printed Its output so far, on both streams.
+ * @property {() => string} printed Returns the program's output so far, on both streams.
  */
 
 /**
@@ -43,7 +43,7 @@ export async function startChildProgram(command, env, isUp) {
   try {
     while (!(await isUp())) {
       if (supervisor.exitCode !== null) throw new Error(`${command[0]} did not start:\n${printed}`);
-      if (performance.now() > giveUpAt) throw new Error(`${command[0]} was not up in time:\n${printed}`);
+      if (performance.now() > giveUpAt) throw new Error(`${command[0]} did not start in time:\n${printed}`);
       await delay(20);
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-// Constants shared by many tests. Importing them from the product would only compare it with itself.
+// Constants shared by many tests. A test that imported them from the product would compare the product with itself.
 
 /** The root folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');
@@ -8,7 +8,7 @@ export const ROOT = join(import.meta.dirname, '../..');
 export const MIB = 1024 * 1024;
 export const HOUR_MS = 3_600_000;
 
-/** A path that the gateway forwards. The local service has no resource there. */
+/** A path that the gateway forwards, but for which the local service has no resource. */
 export const API_PATH = '/api/public/v1/things';
 /** The path of the workspace list, at the service and through the gateway. */
 export const WORKSPACES_PATH = '/api/public/v1/workspaces';
@@ -20,7 +20,7 @@ export const CLIENT_ID = 'demo-app';
 export const CLIENT_SECRET = 'demo-secret';
 /** All tests can share this key, because each test file has its own Redis. */
 export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
-/** A token of this age is refreshed after a 401. A token younger than 30 s is not. */
+/** After a 401, the gateway refreshes a token of this age, but not a token younger than 30 s. */
 export const TOKEN_AGE_MS = 31_000;
 
 /** The header field for a body of unknown length, as it appears on the wire. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { startTestApp, type TestApp } from './test-app.ts';
 
-/** Starts a test app before the tests in a file or a `describe`, and disposes of it after them. */
+/** Starts a test app before the tests in a file or a `describe`, and disposes of the app afterwards. */
 export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp {
   return useFixture(async () => startTestApp(...options));
 }
 
 /**
- * Starts a fixture before the tests in a file or a `describe`, and disposes of it after them. Returns a proxy for the
+ * Starts a fixture before the tests in a file or a `describe`, and disposes of the fixture afterwards. Returns a proxy for the
  * fixture, for use in tests, hooks and later fixtures.
  */
 export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {
@@ -29,5 +29,5 @@ export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise
   });
 }
 
-/** The fixtures in the order in which they started. They are disposed of in reverse, because one may need an earlier one. */
+/** The fixtures in the order in which they were started. Disposal runs in reverse order, because a fixture may depend on an earlier one. */
 const running: (AsyncDisposable | undefined)[] = [];

@@ -5,8 +5,8 @@ import { startChildProgram } from './child-program.mjs';
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
 /**
- * Starts HAProxy with `deploy/haproxy.cfg` in front of three Cloakroom processes. Resolves once it responds. It prints
- * its log, one line for each request.
+ * Starts HAProxy with `deploy/haproxy.cfg` in front of three Cloakroom processes. Resolves once HAProxy responds.
+ * HAProxy prints its log, one line for each request.
  * @param {number} port
  * @param {readonly string[]} hosts `127.0.0.1:port`
  */

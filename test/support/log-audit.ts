@@ -5,7 +5,7 @@ import { expect } from '@jest/globals';
 import { parse } from 'cookie';
 import { isStandardErrorCode } from '../../src/oauth/client.ts';
 
-/** Set by scripts/jest.mjs, which searches the files in this folder after all tests. If unset, nothing is written. */
+/** The folder that scripts/jest.mjs searches after all tests. Without a folder, nothing is recorded. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
 /** Shorter secrets could match ordinary words. */
 const SHORTEST = 8;
@@ -13,7 +13,7 @@ const SHORTEST_SENT = 16;
 /** The number of bytes searched in each chunk. Some bodies are 1 GiB, too large to search completely. */
 const BODY_BYTES = 4_096;
 
-/** Read at import, because a process may end after its test file. */
+/** Read at import, because a child process may end after its test file has finished. */
 const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();
@@ -23,7 +23,7 @@ export function recordLogLines(lines: string): void {
   if (FOLDER !== undefined && lines !== '') appendFileSync(fileOf(FOLDER, 'lines'), lines);
 }
 
-/** Records a secret that no log line may contain. */
+/** Records a secret that must not appear in any log line. */
 export function recordSecret(kind: string, value: unknown): void {
   if (FOLDER === undefined || typeof value !== 'string' || value.length < SHORTEST || known.has(value))
     return;
@@ -31,14 +31,14 @@ export function recordSecret(kind: string, value: unknown): void {
   appendFileSync(fileOf(FOLDER, 'secrets'), `${JSON.stringify({ kind, value })}\n`);
 }
 
-/** Records the secrets in the variables of a process. */
+/** Records the secrets in a process's environment variables. */
 export function recordSecretVariables(env: Readonly<Record<string, string | undefined>>): void {
   for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) recordSecret(name, env[name]);
   for (const key of env['SESSION_KEYS']?.split(',') ?? []) {
     recordSecret('session key', key);
     recordSecret('session key', Buffer.from(key, 'base64url').toString('hex'));
   }
-  recordSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
+  recordSecret('Redis password', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
 }
 
 /** Records the secrets that browsers exchange with Cloakroom. */
@@ -77,7 +77,7 @@ function recordCookie(value = ''): void {
   recordSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
-/** Records query values that look generated, except standard OAuth error codes. */
+/** Records query values that look like secrets, except standard OAuth error codes. */
 export function recordQueryValues(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isStandardErrorCode(value);
@@ -86,7 +86,7 @@ export function recordQueryValues(address: string): void {
   }
 }
 
-/** Records JSON strings and form values that look generated. */
+/** Records JSON strings and form values that look like secrets. */
 function recordBodyValues(chunk: unknown): void {
   const text = (Buffer.isBuffer(chunk) ? chunk.subarray(0, BODY_BYTES) : Buffer.alloc(0)).toString('latin1');
   for (const [, value = ''] of text.matchAll(/(?::\s*"|=)([\w.~-]+)/g))
@@ -104,7 +104,7 @@ function recordTokens(text: unknown): void {
     recordSecret(name, value);
 }
 
-/** Calls `listener` with the arguments of a method before each call to the method. */
+/** Calls `listener` before each call to a method, with the same arguments. */
 function beforeRun<T extends string>(
   owner: Record<T, unknown> | object,
   method: T,

@@ -20,9 +20,9 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
     url: server.url,
     /** Resolves with all metrics in the Prometheus text format. */
     text,
-    /** Resolves with the value of a series; NaN if it does not exist. */
+    /** Resolves with the value of a series, or with NaN if the series does not exist. */
     valueOf,
-    /** Waits until a series has this value, because a response arrives shortly before it is counted. */
+    /** Waits until a series has this value, because a response is counted shortly after it arrives. */
     expectCount: async (series: string, value: number) =>
       eventually(async () => (await valueOf(series)) === value),
     async [Symbol.asyncDispose]() {
@@ -32,7 +32,7 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   };
 }
 
-/** Resolves with the number of API requests in flight, read from the gauge. The app must have metrics enabled. */
+/** Resolves with the number of API requests in flight, as the gauge reports it. The app must have metrics enabled. */
 export async function requestsInFlight({ services }: TestApp): Promise<number | undefined> {
   const gauge = services.metrics?.registry.getSingleMetric('cloakroom_api_requests_in_flight');
   return (await gauge?.get())?.values[0]?.value;

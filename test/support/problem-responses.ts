@@ -5,7 +5,7 @@ import { eventually } from './eventually.ts';
 export interface ExpectedProblem {
   readonly status: number;
   readonly code: string;
-  /** The cause in the log line, an error code or message. */
+  /** The cause in the log line: an error code or message. */
   readonly logged: RegExp;
 }
 
@@ -16,7 +16,7 @@ interface ProblemResponse {
   readonly body: string;
 }
 
-/** Checks that the response states the problem without internals, and that the log line states the cause. */
+/** Checks that the response states the problem without internal details, and that the log line states the cause. */
 export async function expectProblem(
   { status, headers, body }: ProblemResponse,
   logged: () => readonly string[],

@@ -21,7 +21,7 @@ export async function startProgram(
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    // From Node 22 on, npm would keep a compile cache in that folder, which would look like a leftover of the program.
+    // From Node 22 onwards, npm would leave a compile cache in the folder, as if the program had left files behind.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -40,14 +40,14 @@ export async function startProgram(
   child.once('close', () => recordLogLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
   /**
-   * Sends a signal to the program and its children, like Ctrl-C in a terminal. The program leads its own process group, so its
+   * Sends a signal to the program and its children, as Ctrl-C does in a terminal. The program leads its own process group, so its
    * children get the signal even after npm has ended.
    */
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       process.kill(-(child.pid ?? 0), signal);
     } catch {
-      // all have ended
+      // all processes have ended
     }
   };
 
@@ -56,7 +56,7 @@ export async function startProgram(
     folder,
     /** Returns the complete lines printed so far. */
     lines: () => output.split('\n').slice(0, -1),
-    /** Resolves with the first match in the output. Rejects if the program ends without one. */
+    /** Resolves with the first match in the output. Rejects if the program ends without a match. */
     async waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
       let isOver = false;
       for (;;) {

@@ -4,7 +4,7 @@ import { readMessage } from './raw-message.ts';
 import { startTestApp } from './test-app.ts';
 import { startRawService } from './raw-service.ts';
 
-/** Browsers send this field with every request from Cloakroom's pages. Only the gateway reads it. */
+/** Browsers send this field with every request from Cloakroom's pages. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
 /** Starts Cloakroom in front of a raw service, with a session whose token is `a-valid-token`. */
@@ -33,7 +33,7 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
       if (response === null) throw new Error('The connection was closed without a response.');
       return response;
     },
-    /** Starts a request. Resolves with both connections once its head has reached the service. */
+    /** Starts a request. Resolves with the client's and the service's connection once the request head has reached the service. */
     async begin(requestLine: string, fields: readonly string[] = [], body = '') {
       const taken = service.takeNextConnection();
       const browser = await openConnection(testApp.config.port);

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestApp } from './test-app.ts';
 
-/** Longer than Cloakroom waits for the service, so that its response ends a hanging request first. */
+/** Longer than Cloakroom waits for the service, so that Cloakroom's timeout ends a hung request first. */
 const SILENCE_MS = 60_000;
 
 /** One end of a connection, on which a test sees every byte. */
 export type RawConnection = ReturnType<typeof watchConnection>;
 
-/** Watches a connection on which `received` has already arrived. Destroys it after a minute of silence, so that no test hangs. */
+/** Watches a connection on which `received` has already arrived. Destroys the connection after an idle minute, so that no test hangs. */
 export function watchConnection(socket: Socket, received: readonly Buffer[] = []) {
   const chunks = [...received];
   let outcome: string | null = null;
@@ -23,11 +23,11 @@ export function watchConnection(socket: Socket, received: readonly Buffer[] = []
     typeof pattern === 'string' ? text().includes(pattern) : pattern.test(text());
   return {
     socket,
-    /** Returns all bytes so far as Latin-1, one character per byte. */
+    /** Returns all bytes received so far as a Latin-1 string, one character per byte. */
     text,
-    /** Returns the number of bytes so far. */
+    /** Returns the number of bytes received so far. */
     bytes: () => chunks.reduce((sum, chunk) => sum + chunk.length, 0),
-    /** Resolves with all bytes so far once they contain the pattern. Rejects if the connection closes without it. */
+    /** Resolves with all bytes received so far once they match the pattern. Rejects if the connection closes first. */
     async until(pattern: string | RegExp): Promise<string> {
       while (!isIn(pattern)) {
         const reason = await Promise.race([closed, once(socket, 'data').then(() => null)]);
@@ -37,8 +37,8 @@ export function watchConnection(socket: Socket, received: readonly Buffer[] = []
       return text();
     },
     /**
-     * Resolves once the connection has closed: with 'end' if the peer ended it cleanly, or with the code of the error, whichever
-     * came first. Resolves with 'closed' if there was neither.
+     * Resolves once the connection has closed, with 'end' if the peer ended it cleanly, or with an error code, whichever came
+     * first. Resolves with 'closed' if there was neither an end nor an error.
      */
     closed,
   };
@@ -65,7 +65,7 @@ export async function waitForClose(socket: Socket): Promise<string> {
   return outcome;
 }
 
-/** Sends bytes over a new connection. Resolves with all bytes received once it closes. Rejects if it ends with an error. */
+/** Sends bytes over a new connection. Resolves with all bytes received once the connection closes. Rejects on an error. */
 export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
   const { socket, text } = watchConnection(connect(port, '127.0.0.1'));
   socket.write(bytes);
@@ -73,7 +73,7 @@ export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Bu
   return Buffer.from(text(), 'latin1');
 }
 
-/** Sends a raw request, head and body, to Cloakroom. Resolves with the response as Latin-1. */
+/** Sends a raw request, head and body, to Cloakroom. Resolves with the response as a Latin-1 string. */
 export async function sendRaw(testApp: TestApp, text: string): Promise<string> {
   return (await exchangeBytes(testApp.config.port, Buffer.from(text))).toString('latin1');
 }

@@ -1,6 +1,6 @@
 /** An HTTP/1.1 message as sent on the wire. Text is Latin-1, one character per byte. */
 export interface RawMessage {
-  /** Request line or status line. */
+  /** The request line or status line. */
   readonly start: string;
   /** The header fields in their original order and spelling. */
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -8,7 +8,7 @@ export interface RawMessage {
   readonly rest: Buffer;
 }
 
-/** Parses a message. Returns null if its head is incomplete. */
+/** Parses a message, or returns null if its head is incomplete. */
 export function readMessage(bytes: Buffer): RawMessage | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
@@ -33,17 +33,17 @@ export function withoutFields(
   return fields.filter(([name]) => !names.includes(name.toLowerCase()));
 }
 
-/** Decodes a chunked body. Returns null if its last chunk or its trailer section is missing. */
+/** Decodes a chunked body, or returns null if the last chunk or the trailer section is missing. */
 export function dechunk(rest: Buffer): Buffer | null {
   return readChunks(rest)?.body ?? null;
 }
 
-/** Returns the body of a request by its framing (RFC 9112 §6.3); null if it is incomplete. */
+/** Returns the body of a request according to its framing (RFC 9112 §6.3), or null if the body is incomplete. */
 export function bodyOf(message: RawMessage): Buffer | null {
   return readBody(message)?.body ?? null;
 }
 
-/** Parses the first request in these bytes. `length` is its size in bytes. Returns null if it is incomplete. */
+/** Parses the first request in these bytes; `length` is the size of the request. Returns null if the request is incomplete. */
 export function readRequest(
   bytes: Buffer,
 ): (RawMessage & { readonly body: Buffer; readonly length: number }) | null {

@@ -8,11 +8,11 @@ import { startTcpServer } from './tcp-server.ts';
 export interface RawRequest extends RawMessage {
   /** The decoded body. */
   readonly body: Buffer;
-  /** The number of its connection, counted from 1 in the order in which they opened. */
+  /** The number of the request's connection; connections are numbered from 1 in the order in which they opened. */
   readonly connection: number;
 }
 
-/** Returns the bytes of the response (text is Latin-1), or null if it writes to the socket itself. */
+/** Returns the response bytes (text is Latin-1), or null if the function writes to the socket itself. */
 type Responder = (request: RawRequest, socket: Socket) => string | Buffer | null;
 
 /** A service that records each raw request and responds with bytes from the test. */
@@ -30,20 +30,20 @@ export function json(status: number, value: unknown): Buffer {
   return response(status, JSON.stringify(value), 'Content-Type: application/json');
 }
 
-/** Returns a 200 that keeps the connection open, as Latin-1 text. */
+/** Returns a 200 response that keeps the connection open, as Latin-1 text. */
 export function ok(body = '', ...fields: string[]): string {
   return response(200, body, ...fields).toString('latin1');
 }
 
-/** Returns a 200 that closes the connection, as Latin-1 text. */
+/** Returns a 200 response that closes the connection, as Latin-1 text. */
 export function okAndClose(body = ''): string {
   return ok(body, 'Connection: close');
 }
 
-/** Starts a raw service on a free port. It responds with an empty 200 until the test sets another response. */
+/** Starts a raw service on a free port. The service responds with an empty 200 until the test sets another response. */
 export async function startRawService() {
   const service = {
-    /** The complete requests in the order of arrival. */
+    /** The complete requests in order of arrival. */
     requests: [] as RawRequest[],
     respond: (() => ok()) as Responder,
   };
@@ -82,7 +82,7 @@ export async function startRawService() {
     sockets: server.sockets,
     /** Returns the number of connections opened, including those without a request. */
     openedConnections: () => opened,
-    /** Hands the next connection that receives bytes over to the test. Resolves once they arrive. */
+    /** Resolves with the next connection on which bytes arrive. The test, not the service, then responds on that connection. */
     takeNextConnection: async () =>
       new Promise<RawConnection>((resolve) => {
         take = resolve;

@@ -13,14 +13,14 @@ function tick(): void {
   lookedAt = now;
 }
 
-/** Counts time from its start until it is disposed of. */
+/** A stopwatch that runs until it is disposed of. */
 export interface Stopwatch extends Disposable {
   ms(): number;
 }
 
 /**
- * Counts the time during which this process ran, in ms. On an idle machine, that is the elapsed time. The count hardly advances
- * while other processes use the cores or the virtual machine is paused. Tests can therefore check time limits on any machine.
+ * Counts the time in ms during which this process runs. On an idle machine, the count is the elapsed time. The count hardly
+ * advances while other processes use the cores or the virtual machine is paused. Tests can therefore check limits on any machine.
  */
 export function startStopwatch(): Stopwatch {
   if (running++ === 0) {

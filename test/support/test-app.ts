@@ -35,10 +35,10 @@ interface ServiceRequest {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Called for each request before the local service. May respond in place of the service, and returns true if it does. */
+/** Called with each request before the local service handles it. Returns true after responding in place of the service. */
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** Real instances of Cloakroom, the local service and their own Redis. This process runs or starts them all. */
+/** Cloakroom and the local service running in this process, with a Redis server of their own. */
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** Responds with JSON from an interceptor. */
@@ -62,7 +62,7 @@ type ShortLimits = Partial<
 
 /**
  * Starts a test app. `env` extends the variables of Cloakroom and of the local service. `wait` replaces the pauses in an export.
- * `limits` may be shorter than the variables allow.
+ * `limits` may contain shorter times than the variables allow.
  */
 export async function startTestApp(
   env: Env = {},
@@ -78,7 +78,7 @@ export async function startTestApp(
   const log = createLog('trace', collect(logged));
 
   const testApp = {
-    /** Set this to respond in place of the service. */
+    /** Tests replace this function to respond in place of the service. */
     intercept: (() => false) as Interceptor,
   };
   let local: RequestListener = () => {};
@@ -123,11 +123,11 @@ export async function startTestApp(
     privateRedis,
     /** The test's own connection to Redis. */
     redis,
-    /** The requests that Cloakroom has sent to the service, in order. */
+    /** All requests that have reached the service, in order. */
     serviceRequests,
     /** All lines that Cloakroom has logged. */
     logged,
-    /** Moves the clock of Cloakroom and the local service forward by this many ms. */
+    /** Moves the clocks of Cloakroom and the local service forward by this many ms. */
     advanceClock: (ms: number) => {
       skew += ms;
     },
@@ -135,7 +135,7 @@ export async function startTestApp(
     advanceClockToNoon: () => {
       skew += DAY_MS / 2 - (now() % DAY_MS);
     },
-    /** Creates a session without a sign-in. Resolves with its id and its `Cookie` header. */
+    /** Creates a session without a sign-in. Resolves with the session id and the `Cookie` header. */
     async createSession(grant: Partial<Grant> = {}) {
       const id = randomBytes(32).toString('base64url');
       const lifetimeMs = 900_000;
@@ -146,7 +146,7 @@ export async function startTestApp(
       await services.store.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
-    /** Signs in as `demo`. Resolves with the browser and the page that it reaches. */
+    /** Signs in as `demo`. Resolves with the browser and the page after sign-in. */
     async signIn(returnTo = '/workspaces') {
       const { browser, address } = await startSignIn({ origin: config.publicOrigin }, { returnTo });
       const consentPage = await submitSignIn(browser, await browser.open(address));
@@ -163,7 +163,7 @@ export async function startTestApp(
   });
 }
 
-/** Starts a sign-in. Resolves with the browser, the URL of the service to open next, and the `state`. */
+/** Starts a sign-in. Resolves with the browser, the service URL to open next, and the `state`. */
 export async function startSignIn(
   { origin }: Pick<TestApp, 'origin'>,
   { browser = new Browser(), returnTo = '/workspaces' } = {},
@@ -173,7 +173,7 @@ export async function startSignIn(
   return { browser, address, state: address.searchParams.get('state') ?? '' };
 }
 
-/** Signs in as `demo` on the service's sign-in page. Resolves with its consent page. */
+/** Signs in as `demo` on the service's sign-in page. Resolves with the consent page. */
 export async function submitSignIn(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }

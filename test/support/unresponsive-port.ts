@@ -8,14 +8,14 @@ const LISTENER = `
     process.stdout.write('port ' + this.address().port + '\\n', () => process.kill(process.pid, 'SIGSTOP'));
   });
 `;
-/** The kernel completes this many connections without the program: one more than the backlog. */
-const BACKLOG = 2;
+/** Number of connections that the kernel completes before the program accepts any: one more than the backlog. */
+const COMPLETED_BY_KERNEL = 2;
 
 /** Opens a port on which connections are neither accepted nor refused. */
 export async function startUnresponsivePort() {
   const program = await startProgram(process.execPath, ['-e', LISTENER]);
   const [, port = ''] = await program.waitForOutput(/port (\d+)/);
-  const waiting = Array.from({ length: BACKLOG }, () => connect(Number(port), '127.0.0.1'));
+  const waiting = Array.from({ length: COMPLETED_BY_KERNEL }, () => connect(Number(port), '127.0.0.1'));
   await Promise.all(waiting.map(async (socket) => once(socket, 'connect')));
   return {
     port: Number(port),

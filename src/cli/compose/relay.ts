@@ -2,10 +2,10 @@ import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream';
 
-// For the demo in containers: forwards a port on the loopback interface to another host. relay.js 4000 local-service:4000
+// Forwards a loopback port to another host, for the demo in containers. Usage: relay.js 4000 local-service:4000
 
 const CHECK_EVERY_MS = 250;
-/** Wait before the relay exits, in ms. Docker restarts it only once, and that fails until the app has its network again. */
+/** Delay before the relay exits, in ms. Docker restarts the relay only once, and the restart fails if the app has no network. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', target = ''] = process.argv.slice(2);
@@ -14,10 +14,10 @@ const { hostname, port: targetPort } = new URL(`tcp://${target}`);
 createServer((client) => {
   // If one side closes or fails, pipeline() ends the other.
   pipeline(client, connect(Number(targetPort), hostname), client, () => {});
-}).listen(Number(port), '127.0.0.1', () => console.log(`${port} leads to ${target}`));
+}).listen(Number(port), '127.0.0.1', () => console.log(`Port ${port} forwards to ${target}`));
 
-// The relay shares the network of the app container. When that container restarts, it gets a new network, and the relay is left
-// with only the loopback interface. The relay then exits, so that Docker restarts it in the new network.
+// The relay shares the network of the app container. When the app container restarts, it gets a new network, and the relay
+// is left with only the loopback interface. The relay then exits, so that Docker restarts it in the new network.
 if (hasNetwork()) {
   const timer = setInterval(() => {
     if (hasNetwork()) return;

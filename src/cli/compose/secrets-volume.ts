@@ -5,11 +5,11 @@ import { variables, DEMO_CLIENT } from '../../config/schema.ts';
 import { ConfigError, readVariables, type Env } from '../../config/env.ts';
 import { exitCodeOf } from '../../process.ts';
 
-// For docker-compose.yml: writes each secret to a file in a shared folder. Only the container that needs a file can read it.
+// For docker-compose.yml: writes each secret to a file in a shared folder. Only the container that needs a secret can read it.
 // CLIENT_SECRET and SESSION_KEYS (or the files named in CLIENT_SECRET_FILE and SESSION_KEYS_FILE) replace the secrets in the
-// folder. Missing secrets are created. secrets-volume.js FOLDER
+// folder. Missing secrets are generated. Usage: secrets-volume.js FOLDER
 
-/** User ids of the image and of the local service in docker-compose.yml. Neither can read the other's files. */
+/** The user ids of Cloakroom and the local service in docker-compose.yml. Neither user can read the other's files. */
 const APP_USER = 1000;
 const LOCAL_SERVICE_USER = 1001;
 const OWNER_ONLY = 0o400;
@@ -55,7 +55,7 @@ function writeSecrets(folder: string, env: Env): void {
     return existsSync(join(folder, name));
   }
 
-  /** Returns the current password, or a new one. */
+  /** Returns the existing password, or generates one. */
   function passwordIn(name: string): string {
     return exists(name) ? new URL(readFileSync(join(folder, name), 'utf8')).password : newSecret();
   }
@@ -80,16 +80,16 @@ function redisUrl(user: string, password: string): string {
 }
 
 /**
- * Returns the ACL file for Redis. Any user may read it, because the passwords are too random to be recovered from their hashes.
- * The app may do everything except administer Redis, and needs INFO to detect that Redis is full. The local service has the
- * same permissions for its own keys. `health` may only run PING.
+ * Returns the ACL file for Redis. Any user may read the file, because the passwords are too random to be recovered from their
+ * hashes. The app can run INFO, to detect that Redis is full, and all commands that are neither administrative nor dangerous. The
+ * local service has the same permissions for its own keys. `health` can run only PING.
  */
 function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');
   const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
-    // Redis loads its append-only file as this user, and drops commands that it may not run. Clients can't sign in as this
-    // user.
+    // Redis replays its append-only file as this user, and drops commands that this user lacks permission to run. Clients can't
+    // authenticate as this user.
     'user default off ~* &* +@all',
     `user cloakroom on #${hash(appPassword)} ~* ${rights}`,
     `user local-service on #${hash(localServicePassword)} ~${LOCAL_SERVICE_PREFIX}* ${rights}`,

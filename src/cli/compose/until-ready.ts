@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After
-// the timeout it exits anyway, because the load balancer can start with fewer.
+// Waits until every process is ready, so that the load balancer in deploy/compose.scaled.yml starts with all processes. After
+// the timeout, the program exits anyway, because the load balancer can start with fewer processes.
 
 const POLL_EVERY_MS = 250;
 const RESPONSE_TIMEOUT_MS = 3_000;
@@ -9,7 +9,7 @@ const RESPONSE_TIMEOUT_MS = 3_000;
 const [seconds = '', ...hosts] = process.argv.slice(2);
 const timeout = AbortSignal.timeout(Number(seconds) * 1_000);
 
-/** Resolves to true if a process became ready before the timeout. */
+/** Resolves to true if the process on this host becomes ready before the timeout. */
 async function untilReady(host: string): Promise<boolean> {
   while (!timeout.aborted) {
     if (await isReady(host)) return true;

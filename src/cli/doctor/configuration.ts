@@ -23,7 +23,7 @@ export interface Settings {
   readonly env: Env;
   /** Contains only valid values. */
   readonly values: Values;
-  /** Each begins with the name of its variable. */
+  /** Descriptions of problems, each beginning with the name of the variable. */
   readonly problems: readonly string[];
   /** The required variables that are not set. */
   readonly missing: ReadonlySet<string>;
@@ -37,8 +37,8 @@ const configurationChecks: readonly Check<Settings>[] = [
   { id: 'session-keys', title: 'SESSION_KEYS', run: checkSessionKeys },
   { id: 'secret-files', title: 'Secret files', run: ({ env }) => checkFileModes(env) },
   { id: 'proxies', title: 'TRUST_PROXY', run: checkTrustProxy },
-  { id: 'redis-encryption', title: 'Redis: encryption', run: checkRedisEncryption },
-  { id: 'redis-password', title: 'Redis: password', run: checkRedisPassword },
+  { id: 'redis-encryption', title: 'Redis encryption', run: checkRedisEncryption },
+  { id: 'redis-password', title: 'Redis password', run: checkRedisPassword },
 ];
 
 /** Reads the configuration like `loadConfig`, but continues if there are problems. */
@@ -59,32 +59,32 @@ export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): 
 /** Reports the problems that prevent Cloakroom from starting. */
 function checkVariables({ problems, missing }: Settings, ignoresDotEnv: boolean): Finding[] {
   if (problems.length === 0) {
-    const detail = `All ${variableNames.length} are valid or have their defaults.`;
+    const detail = `All ${variableNames.length} variables are valid or use their defaults.`;
     return [toFinding('variables', 'Variables', ok(detail))];
   }
   return problems.map((each) => {
     const name = variableOf(each);
     const remedy =
       ignoresDotEnv && missing.has(name)
-        ? `Set ${name} in the environment: production does not read the .env in this folder (NODE_ENV=development does).`
+        ? `Set ${name} in the environment. Production mode does not read the .env in this folder, but development mode (NODE_ENV=development) does.`
         : `Set ${name} as explained in .env.example.`;
     return toFinding(`variable:${name}`, name, problem(`${each}.`, remedy));
   });
 }
 
-/** Returns the variable that a problem is about: NAME for NAME_FILE. */
+/** Returns the variable that a problem concerns. For NAME_FILE, returns NAME. */
 function variableOf(text: string): string {
   return (/^\w+/.exec(text)?.[0] ?? '').replace(/_FILE$/, '');
 }
 
-/** Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` would disable production checks. */
+/** Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` would disable the production checks. */
 function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
-  if (mode === 'production') return ok('production');
+  if (mode === 'production') return ok('NODE_ENV is production.');
   const isLocal = publicOrigin === undefined || isLoopback(publicOrigin);
-  if (isLocal && ['', 'development', 'test'].includes(mode)) return ok('Development on this machine.');
+  if (isLocal && ['', 'development', 'test'].includes(mode)) return ok('NODE_ENV suits local development.');
   return warning(
-    'It is not production: Cloakroom reads .env and skips the checks for production.',
+    'NODE_ENV is not production, so Cloakroom reads .env and skips its production checks.',
     'Set NODE_ENV=production, or start Cloakroom with npm start.',
   );
 }
@@ -92,18 +92,18 @@ function checkMode({ env, publicOrigin }: Settings): Result {
 /** 32 random bytes have about 30 distinct values, and practically never fewer than 20. */
 const MIN_DIFFERENT_BYTES = 20;
 
-/** Finds keys that could be guessed because their 32 bytes are not random. Identifies keys only by number. */
+/** Finds keys that an attacker could guess because their 32 bytes are not random. Identifies keys only by number. */
 function checkSessionKeys({ values: { SESSION_KEYS: keys } }: Settings): Result {
   if (keys === undefined) return INVALID_VARIABLES;
   const weak = keys.flatMap((key, at) => (isWeak([...key]) ? [`key ${at + 1}`] : []));
-  if (weak.length === 0) return ok('Each key is random.');
+  if (weak.length === 0) return ok('Each key looks random.');
   return problem(
-    `Not random: ${weak.join(', ')}. An attacker who guesses a session key can sign cookies.`,
-    'Create keys with npm run -s keygen. Remove weak keys immediately, although this ends its sessions.',
+    `At least one key is not random (${weak.join(', ')}). An attacker who guesses a session key can sign cookies.`,
+    'Create keys with npm run -s keygen. Remove weak keys immediately, although this ends their sessions.',
   );
 }
 
-/** Whether a key is printable text, an arithmetic sequence or repetitive. */
+/** Returns whether a key is printable text, an arithmetic sequence or repetitive. */
 function isWeak(key: readonly number[]): boolean {
   const steps = key.slice(1).map((byte, at) => (byte - (key[at] ?? 0) + 256) % 256);
   const isText = key.every((byte) => byte >= 0x20 && byte < 0x7f);
@@ -121,22 +121,21 @@ function checkFileModes(env: Env): Result {
     const mode = statSync(env[name] ?? '', { throwIfNoEntry: false })?.mode ?? 0;
     return (mode & TOO_OPEN) !== 0;
   });
-  if (open.length === 0) return ok(`${names.join(', ')}: not open to other users.`);
+  if (open.length === 0) return ok(`No file named in ${names.join(', ')} is open to other users.`);
   return warning(
-    `${open.join(', ')}: other users of this machine may read or write the file, or its group may write it.`,
-    'Make Cloakroom’s user the owner of the file and run chmod 400. In a container without other users you can ignore this.',
+    `Other users on this machine can access files named in ${open.join(', ')}, or a group can write to them.`,
+    'Make Cloakroom’s user the owner of the file and run chmod 400. In a container without other users, ignore this warning.',
   );
 }
 
 /** Checks that an https origin has a reverse proxy, because Cloakroom doesn't terminate TLS. */
 function checkTrustProxy({ publicOrigin, values: { TRUST_PROXY: hops } }: Settings): Result {
   if (publicOrigin === undefined || hops === undefined) return INVALID_VARIABLES;
-  if (hops > 0)
-    return ok(`${hops}: make sure that clients can reach HOST and PORT only through the proxies.`);
-  if (publicOrigin.startsWith('http:')) return ok('0: Cloakroom ignores X-Forwarded-For.');
+  if (hops > 0) return ok(`TRUST_PROXY is ${hops}. Make sure that only the proxies can reach HOST and PORT.`);
+  if (publicOrigin.startsWith('http:')) return ok('TRUST_PROXY is 0, so Cloakroom ignores X-Forwarded-For.');
   return warning(
     'PUBLIC_URL is https, so a proxy terminates TLS. With TRUST_PROXY=0, logs and limits use the address of the proxy for every client.',
-    'Set TRUST_PROXY to the number of proxies, and configure the first one to set X-Forwarded-For.',
+    'Set TRUST_PROXY to the number of proxies, and configure the first proxy to set X-Forwarded-For.',
   );
 }
 
@@ -145,18 +144,18 @@ function checkRedisEncryption({ values: { REDIS_URL: target } }: Settings): Resu
   if (isOnThisHost(target)) return ok('The connection stays on this machine.');
   if (target.kind === 'single' && target.tls) return ok('The connection uses TLS.');
   return warning(
-    'It is on another host and the connection does not use TLS: anyone on the network can read its password and the encrypted sessions.',
-    'Use rediss:// for a single Redis that supports TLS. Otherwise keep the connection on a private network.',
+    'The connection to Redis on another host does not use TLS. Anyone on the network can read the password and the encrypted sessions.',
+    'Use rediss:// for a single Redis that supports TLS. Otherwise, keep the connection on a private network.',
   );
 }
 
 function checkRedisPassword({ values: { REDIS_URL: target } }: Settings): Result {
   if (target === undefined) return INVALID_VARIABLES;
   if (target.password !== undefined) return ok('REDIS_URL has a password.');
-  if (isOnThisHost(target)) return ok('None, on this machine.');
+  if (isOnThisHost(target)) return ok('REDIS_URL has no password, but Redis is on this machine.');
   return warning(
-    'It is on another host and requires no password: any client that reaches it can end all sessions.',
-    'Create a user with a password (ACL SETUSER), and add both to REDIS_URL.',
+    'REDIS_URL has no password for Redis on another host. Without a password, any client that reaches Redis can end all sessions.',
+    'Create a user with a password (ACL SETUSER), and add the user name and password to REDIS_URL.',
   );
 }
 

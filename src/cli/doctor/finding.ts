@@ -3,10 +3,10 @@ const STATUSES = ['ok', 'skipped', 'warning', 'problem'] as const;
 
 export type Status = (typeof STATUSES)[number];
 
-/** The result of a check, in words for the operator. Never contains a secret, or a value that may be a misplaced secret. */
+/** The result of a check, worded for the operator. Never contains a secret, or a value that may be a misplaced secret. */
 export interface Result {
   readonly status: Status;
-  /** The state and its consequences. Only this text may contain text from a server, such as an address. */
+  /** The state of the subject, and the consequences. Only this field may contain text from a server, such as an address. */
   readonly detail: string;
   /** The next step; empty if there is nothing to do. */
   readonly remedy: string;
@@ -34,18 +34,18 @@ export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }
 
-/** The result for something that works but carries a risk. */
+/** The result for a setting that works but carries a risk. */
 export function warning(detail: string, remedy: string): Result {
   return { status: 'warning', detail, remedy };
 }
 
-/** The result for something that doesn't work or must be changed. */
+/** The result for a setting that doesn't work or must be changed. */
 export function problem(detail: string, remedy: string): Result {
   return { status: 'problem', detail, remedy };
 }
 
 /** The result of a check whose variables are missing or invalid. Each of those variables has its own finding. */
-export const INVALID_VARIABLES = skipped('Skipped until its variables are valid.');
+export const INVALID_VARIABLES = skipped('This check needs a variable that is missing or invalid.');
 
 export function isResult(value: object): value is Result {
   return 'remedy' in value;
@@ -63,7 +63,7 @@ export function runAll<Subject extends object>(
   );
 }
 
-/** Control and format characters. A server may have sent them, and a terminal would interpret or hide them. */
+/** Control and format characters. A terminal would interpret or hide such characters in text from a server. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 export function toFinding(id: string, title: string, { status, detail, remedy }: Result): Finding {

@@ -16,12 +16,11 @@ import { explainRefusals, tryCommands, type Refusal } from './redis-commands.ts'
 import { withConnection } from './redis-connection.ts';
 import { findMasters } from './redis-topology.ts';
 
-/** A master, as described by its own replies. */
 interface Master {
   readonly name: string;
   /** The kind of server that `REDIS_URL` specifies. */
   readonly kind: RedisTarget['kind'];
-  /** The fields of the INFO reply; null if the user may not run INFO. */
+  /** The fields of the INFO reply; null if Redis refused INFO. */
   readonly info: RedisInfo | null;
   readonly refusals: readonly Refusal[];
 }
@@ -35,14 +34,14 @@ interface Subject {
 
 export const redisChecks: readonly Check<Subject>[] = [
   { id: 'redis-reachable', title: 'Redis', run: checkReachable },
-  { id: 'redis-role', title: 'Redis: role', run: onEachMaster(checkRole) },
+  { id: 'redis-role', title: 'Redis role', run: onEachMaster(checkRole) },
   {
     id: 'redis-commands',
-    title: 'Redis: commands',
+    title: 'Redis commands',
     run: onEachMaster(({ refusals }) => explainRefusals(refusals)),
   },
-  { id: 'redis-eviction', title: 'Redis: eviction', run: onEachMaster(checkEviction) },
-  { id: 'redis-persistence', title: 'Redis: persistence', run: onEachMaster(checkPersistence) },
+  { id: 'redis-eviction', title: 'Redis eviction', run: onEachMaster(checkEviction) },
+  { id: 'redis-persistence', title: 'Redis persistence', run: onEachMaster(checkPersistence) },
 ];
 
 /** Reads INFO and tries Cloakroom's commands on Redis; with Sentinels or a cluster, on each master. */
@@ -77,34 +76,34 @@ function onEachMaster(check: (master: Master) => Result): (subject: Subject) => 
 }
 
 function checkReachable({ masters, remarks }: Subject): Result {
-  return combineResults([ok(`It responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
+  return combineResults([ok(`Redis responds at ${masters.map(({ name }) => name).join(', ')}.`), ...remarks]);
 }
 
-/** Detects a Sentinel or a cluster node behind `redis://`. Both accept connections, but fail for most keys. */
+/** Detects a Sentinel or a cluster node behind `redis://`. Both accept connections, but can't serve most keys. */
 export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result {
   if (info === null) return NEEDS_INFO;
   const mode = info.get('redis_mode');
   if (mode === 'sentinel') {
     return problem(
-      'It is a Sentinel and stores no data.',
-      'Use redis+sentinel://host:26379/name-of-the-master.',
+      'REDIS_URL leads to a Sentinel, which stores no data.',
+      'Set REDIS_URL to redis+sentinel://host:26379/MASTER_NAME.',
     );
   }
   if (mode === 'cluster' && kind !== 'cluster') {
     return problem(
-      'It is one node of a cluster, and other nodes store most of the keys.',
-      'Use redis+cluster://host:6379,host:6379 in REDIS_URL.',
+      'REDIS_URL leads to one node of a cluster, but other nodes store most of the keys.',
+      'Set REDIS_URL to redis+cluster://host:6379,host:6379.',
     );
   }
-  return ok('It is the kind of server that REDIS_URL specifies.');
+  return ok('Redis is the kind of server that REDIS_URL specifies.');
 }
 
 export function checkEviction({ info }: Pick<Master, 'info'>): Result {
   if (info === null) return NEEDS_INFO;
   const policy = info.get('maxmemory_policy') ?? 'unknown';
-  if (policy === 'noeviction') return ok('noeviction: Redis never evicts sessions.');
-  const detail = `maxmemory-policy is ${policy}: when its memory is full, Redis evicts sessions and so signs users out.`;
-  const remedy = 'Set maxmemory-policy noeviction. Move data that needs eviction to another Redis.';
+  if (policy === 'noeviction') return ok('The policy is noeviction, so Redis never evicts sessions.');
+  const detail = `maxmemory-policy is ${policy}. When memory is full, Redis evicts sessions, and users must sign in again.`;
+  const remedy = 'Set maxmemory-policy to noeviction. Move data that needs eviction to another Redis.';
   return Number(info.get('maxmemory') ?? 0) > 0
     ? problem(detail, remedy)
     : warning(`${detail} maxmemory is not set yet.`, remedy);
@@ -112,11 +111,14 @@ export function checkEviction({ info }: Pick<Master, 'info'>): Result {
 
 export function checkPersistence({ info }: Pick<Master, 'info'>): Result {
   if (info === null) return NEEDS_INFO;
-  if (info.get('aof_enabled') === '1') return ok('It has an append-only file (appendonly).');
+  if (info.get('aof_enabled') === '1') return ok('The append-only file is enabled (appendonly yes).');
   return warning(
-    'It has no append-only file: a crash loses the sessions since the last snapshot, or all of them.',
-    'Set appendonly yes, and keep the file on persistent storage.',
+    'The append-only file is disabled. A crash loses recent sessions, or all sessions if Redis takes no snapshots.',
+    'Set appendonly to yes, and keep the file on persistent storage.',
   );
 }
 
-const NEEDS_INFO = skipped('Its user may not run INFO.', 'To enable this check: ACL SETUSER <user> +info');
+const NEEDS_INFO = skipped(
+  'The user in REDIS_URL lacks permission to run INFO.',
+  'Grant permission: ACL SETUSER <user> +info',
+);

@@ -7,7 +7,7 @@ export type Refusal = readonly [command: string, message: string];
 
 /** Time to live of the key, in seconds, in case the doctor is killed before it deletes the key. */
 const KEY_SECONDS = 30;
-/** A cluster master serves only some of the slots. The doctor tries up to this many names until one belongs to the master. */
+/** Maximum number of key names to try. A cluster master serves only some slots, so many names belong to other masters. */
 const MAX_NAMES = 2_048;
 
 /** Commands that Cloakroom sends, directly or in scripts, with the arguments after the key. */
@@ -25,16 +25,16 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
   ['DEL'],
 ];
 
-/** Commands that would create a key without a time to live if SET was refused. */
+/** Commands that would create a key without a time to live if SET had been refused. */
 const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
- * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. Trying is the only way, because a user
- * may lack permission to read its own ACL.
+ * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. Reading the ACL instead would not work,
+ * because a user may lack permission to read its own ACL.
  *
- * All commands use a single string key under `prefix` with a time to live, and the last command deletes it. List commands fail
- * with WRONGTYPE, but only after Redis has checked the permission. A key without a time to live can therefore never be left
- * behind.
+ * All commands use a single string key under `prefix` with a time to live, and the last command deletes the key. List
+ * commands fail with WRONGTYPE, but only after Redis has checked the permission. A key without a time to live can therefore never
+ * be left behind.
  */
 export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {
   const key = await findKey(send, prefix);
@@ -66,18 +66,17 @@ async function findKey(send: Send, prefix: string): Promise<string> {
 /** Commands that Cloakroom can do without, with the consequences if an ACL forbids them. */
 const OPTIONAL: Readonly<Record<string, string>> = {
   INCR: 'Each process counts sign-ins separately.',
-  INFO: 'Cloakroom can’t detect that Redis is full, and other checks can’t run.',
+  INFO: 'Cloakroom can’t detect that Redis is full, and the doctor can’t run other checks.',
 };
 
-/** Explains the refusals that the operator must resolve first: all those with the first applicable reason. */
+/** Explains the refusals that the operator must resolve first: those with the first reason in `REASONS` that applies. */
 export function explainRefusals(refusals: readonly Refusal[]): Result {
   const essential = refusals.filter(
     ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),
   );
   const explained = essential.length > 0 ? essential : refusals;
   const reason = REASONS.find(([pattern]) => explained.some(([, message]) => pattern.test(message)));
-  if (reason === undefined)
-    return ok('Its user may run every command that Cloakroom uses, on keys under REDIS_PREFIX.');
+  if (reason === undefined) return ok('The user in REDIS_URL has every permission that Cloakroom needs.');
   const [pattern, detail, remedy] = reason;
   const commands = explained.flatMap(([command, message]) => (pattern.test(message) ? [command] : []));
   const rights = commands.map((command) => `+${command.toLowerCase()}`).join(' ');
@@ -89,31 +88,31 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
 
 /** Explanations of refusals, matched against their messages, in the order in which the operator must resolve them. */
 const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
-  [/^READONLY/, 'It is a replica and does not accept writes.', 'Use the address of the master in REDIS_URL.'],
+  [/^READONLY/, 'Redis is a replica and refuses writes.', 'Set REDIS_URL to the master’s address.'],
   [
     /^OOM/,
-    'It is full and does not accept writes: users can’t sign in.',
+    'Redis is full and refuses writes. Users can’t sign in.',
     'Raise maxmemory, or remove other data.',
   ],
   [
     /^MISCONF|^NOREPLICAS/,
-    'It does not accept writes: it can’t save to disk, or has too few replicas (min-replicas-to-write).',
-    'Check its log, its disk and its replicas.',
+    'Redis refuses writes because it can’t save to disk or has too few replicas (min-replicas-to-write).',
+    'Check the Redis log, disk and replicas.',
   ],
   [
     /^NOPERM.*\bkeys?\b/,
-    'Its user may not use keys that begin with REDIS_PREFIX.',
+    'The user in REDIS_URL lacks permission to access keys that begin with REDIS_PREFIX.',
     'Grant the user in REDIS_URL access: ACL SETUSER <user> ~<REDIS_PREFIX>*',
   ],
   [
     /^NOPERM/,
-    'Its user may not run {commands}.',
+    'The user in REDIS_URL lacks permission to run {commands}.',
     'Grant the user in REDIS_URL permission: ACL SETUSER <user> {rights}',
   ],
   [
     /unknown command/i,
-    'It does not support {commands}.',
+    'Redis does not support {commands}.',
     'Use Redis 6.2 or newer, and do not rename these commands (rename-command).',
   ],
-  [/^/, 'It refuses {commands}.', 'Check its log.'],
+  [/^/, 'Redis refuses {commands}.', 'Check the Redis log.'],
 ];

@@ -14,7 +14,7 @@ export interface RedisServer {
   readonly db: number;
 }
 
-/** `error` is the message from an error reply. It may quote the command, so the doctor never prints it. */
+/** `error` is the message from an error reply. The message may quote the command, so the doctor never prints it. */
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
 /** Sends a command. Rejects if there is no reply. */
@@ -33,13 +33,13 @@ export function toServer(
   return { name, options: { host, port, ...(tls && { tls: {} }), ...login }, db };
 }
 
-/** Whether an ACL forbids the command. */
+/** Returns whether an ACL forbids the command. */
 export function isForbidden(reply: Reply): boolean {
   return 'error' in reply && reply.error.startsWith('NOPERM');
 }
 
 /**
- * Connects, signs in, selects the database, and calls `use` to send commands. If any of that fails, resolves with the problem.
+ * Connects, authenticates, selects the database, and calls `use` to send commands. If a step fails, resolves with the problem.
  */
 export async function withConnection<T>(
   { name, options, db }: RedisServer,
@@ -70,7 +70,7 @@ export async function withConnection<T>(
     };
     try {
       await client.connect();
-      // connect() resolves even if the login failed, so try PING. If only PING is forbidden, the login works.
+      // connect() resolves even if the login failed, so try PING. If an ACL forbids PING, the login has still succeeded.
       const pong = await send('PING');
       if ('error' in pong && !isForbidden(pong)) throw new Error(pong.error);
       const selected = await send('SELECT', db);

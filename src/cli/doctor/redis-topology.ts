@@ -3,13 +3,13 @@ import { toSentinelLogin } from '../../redis/login.ts';
 import { isResult, problem, warning, type Result } from './finding.ts';
 import { isForbidden, toServer, withConnection, type RedisServer, type Send } from './redis-connection.ts';
 
-/** The masters that hold sessions, and problems with the Sentinels or nodes that were queried for them. */
+/** The masters that store sessions, and problems with the Sentinels or nodes that were queried for the masters. */
 interface Topology {
   readonly masters: readonly RedisServer[];
   readonly remarks: readonly Result[];
 }
 
-/** Finds the masters the same way as Cloakroom does: from the Sentinels, from the cluster nodes, or from `REDIS_URL` itself. */
+/** Finds the masters in the same way as Cloakroom: from the Sentinels, from the cluster nodes, or from `REDIS_URL` itself. */
 export async function findMasters(target: RedisTarget): Promise<Topology> {
   switch (target.kind) {
     case 'sentinel': {
@@ -71,8 +71,8 @@ async function queryNode(
   const slots = await send('CLUSTER', 'SLOTS');
   if (isForbidden(slots) || isForbidden(await send('CLUSTER', 'INFO'))) {
     return problem(
-      'The user in REDIS_URL may not run CLUSTER SLOTS and CLUSTER INFO, which Cloakroom needs to find the masters.',
-      'Grant both on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
+      'The user in REDIS_URL lacks permission for CLUSTER SLOTS or CLUSTER INFO. Cloakroom needs both to find the masters.',
+      'Grant both permissions on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
     );
   }
   const ranges = 'value' in slots ? (slots.value as [unknown, unknown, [string | null, number]][]) : [];

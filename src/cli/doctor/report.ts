@@ -13,7 +13,7 @@ export function hasProblem(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'problem');
 }
 
-/** Prints consecutive checks that were skipped for the same reason only once. */
+/** Prints only the first of several consecutive checks that were skipped for the same reason. */
 function toLines({ status, title, detail, remedy }: Finding, at: number, all: readonly Finding[]): string[] {
   if (status === 'skipped' && all[at - 1]?.detail === detail) return [];
   const label = (status === 'problem' ? 'PROBLEM' : status).padEnd(9);

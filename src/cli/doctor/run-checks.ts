@@ -38,7 +38,7 @@ async function inTime<Subject extends object>(
     const defect = `The check itself failed: ${describeDefect(error)}`;
     return runAll(
       checks,
-      problem(defect, 'Report this line to the authors of Cloakroom. It contains no secrets.'),
+      problem(defect, 'Report this line, which contains no secrets, to the authors of Cloakroom.'),
     );
   }
 }
@@ -46,7 +46,7 @@ async function inTime<Subject extends object>(
 /** Returns the type of an error and its location in the code, without the message, which may quote a secret. */
 export function describeDefect(error: unknown): string {
   const { name = typeof error, message = '', stack = '' } = error as Partial<Error>;
-  // The message may have lines that look like stack frames, so remove it first. If it was changed later, return no frame.
+  // The message may have lines that look like stack frames, so remove it first. If the message was changed later, return no frame.
   const [, frames = ''] = stack.split(`${name}: ${message}\n`);
   return `${name} ${/^ {4}(at .+)$/m.exec(frames)?.[1] ?? ''}`;
 }

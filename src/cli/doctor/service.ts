@@ -24,8 +24,8 @@ interface HttpResponse {
 type Outcome = HttpResponse | Result;
 
 /**
- * Outcomes of requests with this app's settings, and of the same requests for an unregistered app or redirect URI. Only the
- * difference shows whether the service knows this app (docs/decisions/0017).
+ * Outcomes of requests with this app's settings, and of the same requests for an unregistered app or redirect URI. Only a
+ * difference between the two shows whether the service knows this app (docs/decisions/0017).
  */
 interface Subject {
   readonly origin: string;
@@ -39,17 +39,17 @@ interface Subject {
 }
 
 export const serviceChecks: readonly Check<Subject>[] = [
-  { id: 'service-reachable', title: 'Service', run: ({ origin }) => ok(`It responds at ${origin}.`) },
-  { id: 'service-token-endpoint', title: 'Service: token endpoint', run: checkTokenEndpoint },
-  { id: 'service-credentials', title: 'Service: CLIENT_ID and CLIENT_SECRET', run: checkCredentials },
-  { id: 'service-sign-in', title: 'Service: authorization endpoint', run: checkSignIn },
-  { id: 'service-redirect-uri', title: 'Service: redirect URI', run: checkRedirectUri },
+  { id: 'service-reachable', title: 'Service', run: ({ origin }) => ok(`The service runs at ${origin}.`) },
+  { id: 'service-token-endpoint', title: 'Service token endpoint', run: checkTokenEndpoint },
+  { id: 'service-credentials', title: 'CLIENT_ID and CLIENT_SECRET', run: checkCredentials },
+  { id: 'service-sign-in', title: 'Service authorization endpoint', run: checkSignIn },
+  { id: 'service-redirect-uri', title: 'Redirect URI', run: checkRedirectUri },
 ];
 
 /** A redirect URI that is certainly unregistered, because its domain can’t exist (RFC 6761 §6.4). */
 const UNREGISTERED_URI = 'https://cloakroom-doctor.invalid/auth/callback';
 
-/** Sends all requests in parallel. The service issues no tokens or codes. */
+/** Sends all requests in parallel. None of the requests makes the service issue a token or code. */
 export async function readService({ values, publicOrigin }: Settings): Promise<Subject | Result> {
   const { SERVICE_URL: origin, CLIENT_ID: clientId, CLIENT_SECRET: secret, SCOPES: scopes } = values;
   if (origin === undefined) return INVALID_VARIABLES;
@@ -63,7 +63,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
       client_secret: clientSecret,
     });
   };
-  // The first request in a sign-in (RFC 7636 §4.3). The code verifier for its challenge is discarded.
+  // The first request in a sign-in (RFC 7636 §4.3). The code verifier is discarded, because the sign-in goes no further.
   const signIn = async (uri: string) => {
     if (clientId === undefined || scopes === undefined || publicOrigin === undefined)
       return INVALID_VARIABLES;
@@ -130,12 +130,12 @@ async function send(origin: string, path: string, form?: Readonly<Record<string,
 /** Checks the token endpoint: a refresh with unregistered credentials must get an OAuth error. */
 function checkTokenEndpoint({ unregisteredRefresh: response }: Subject): Result {
   if (isResult(response)) return response;
-  if (oauthErrorOf(response) !== undefined) return ok('It returns OAuth errors, as it should.');
+  if (oauthErrorOf(response) !== undefined) return ok('The token endpoint returns OAuth errors.');
   return (
     unavailable(response) ??
     problem(
-      `It responds with ${response.status} and without an OAuth error: the service has no token endpoint at this address.`,
-      'Check SERVICE_URL: it is the origin of the service itself, without another server in between.',
+      `The service responds with ${response.status} but without an OAuth error, so it has no token endpoint at this address.`,
+      'Set SERVICE_URL to the origin of the service itself, not of a server in front of it.',
     )
   );
 }
@@ -146,20 +146,20 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   const error = oauthErrorOf(refresh);
   if (error === 'invalid_client') {
     return problem(
-      'The service does not know the app, or refuses its secret: users can’t sign in, and tokens can’t be refreshed.',
-      'Compare both with the registration of the app. Look for extra spaces, and for a secret that was replaced.',
+      'The service does not know the app, or refuses its secret. Users can’t sign in, and tokens can’t be refreshed.',
+      'Compare CLIENT_ID and CLIENT_SECRET with the registration of the app. Look for extra spaces, and for a secret that was replaced.',
     );
   }
   if (error === 'unauthorized_client' || error === 'unsupported_grant_type') {
     return problem(
-      'The service does not allow the app to refresh tokens: users are signed out when their first token expires.',
-      'Enable the refresh_token grant type for the app at the service.',
+      'The service does not allow the app to refresh tokens. Users are signed out when their first access token expires.',
+      'Enable the refresh_token grant type in the registration of the app.',
     );
   }
-  if (error !== 'invalid_grant') return skipped('The response is inconclusive. Sign in to find out.');
+  if (error !== 'invalid_grant') return skipped('The response is inconclusive. Try signing in.');
   return !isResult(unregisteredRefresh) && oauthErrorOf(unregisteredRefresh) === 'invalid_client'
     ? ok('The service knows the app and its secret.')
-    : skipped('Inconclusive: the service gives unknown apps the same response.');
+    : skipped('The check is inconclusive because the service gives unknown apps the same response.');
 }
 
 /** Checks whether a browser can start signing in at the authorization endpoint. */
@@ -169,25 +169,25 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   if (impaired !== undefined) return impaired;
   if ([404, 405, 410].includes(response.status)) {
     return problem(
-      `It responds with ${response.status}: the service has no authorization endpoint at this address.`,
-      'Check SERVICE_URL: it is the origin of the service itself.',
+      `The service responds with ${response.status}, so it has no authorization endpoint at this address.`,
+      'Set SERVICE_URL to the origin of the service itself.',
     );
   }
   const error = redirectQuery(response, redirectUri)?.get('error') ?? null;
-  if (error === null) return ok(`It responds (${response.status}).`);
+  if (error === null) return ok(`The authorization endpoint responds (${response.status}).`);
   return problem(
     error === 'invalid_scope'
-      ? 'The service refuses SCOPES: a scope does not exist, or the app may not request it. Users can’t sign in.'
+      ? 'Users can’t sign in because a scope in SCOPES does not exist, or the app is not allowed to request it.'
       : 'The service responds to every sign-in with an error.',
     'Compare CLIENT_ID and SCOPES with the registration of the app. Case matters.',
   );
 }
 
-/** Checks the redirect URI. A service that knows it responds differently than to an unregistered URI. */
+/** Checks the redirect URI. If the service knows the URI, its response differs from that for an unregistered URI. */
 function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject): Result {
   if (isResult(signIn)) return signIn;
   if (isResult(unregisteredSignIn)) return unregisteredSignIn;
-  const remedy = `Register exactly this at the service: ${redirectUri}`;
+  const remedy = `Register exactly this URI with the service: ${redirectUri}`;
   const isRefused = ({ status }: HttpResponse) => status === 400 || status === 422;
   const isSentBack =
     redirectQuery(signIn, redirectUri) !== undefined &&
@@ -196,17 +196,17 @@ function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject):
     return ok(`The service accepts ${redirectUri}`);
   if (isRefused(signIn) && isRefused(unregisteredSignIn)) {
     return problem(
-      `The service refuses both ${redirectUri} and an unregistered URI: users can’t sign in.`,
-      `${remedy}. Check CLIENT_ID as well: it may be the cause.`,
+      `The service refuses both ${redirectUri} and an unregistered URI, so users can’t sign in.`,
+      `Check CLIENT_ID, which may be the cause. ${remedy}`,
     );
   }
-  return skipped('Inconclusive: the service may check the redirect URI only after a user signs in.', remedy);
+  return skipped('The service may check the redirect URI only after a user signs in.', remedy);
 }
 
 function unavailable({ status }: HttpResponse): Result | undefined {
-  if (status === 429) return warning('It is limiting requests at the moment (429).', 'Try again later.');
+  if (status === 429) return warning('The service is limiting the request rate (429).', 'Try again later.');
   if (status < 500) return undefined;
-  return problem(`It fails with status ${status}.`, 'Contact the operators of the service.');
+  return problem(`The service fails with status ${status}.`, 'Contact the operators of the service.');
 }
 
 /** Returns the OAuth error in a response with any status (RFC 6749 §5.2). */
@@ -235,7 +235,7 @@ export const publicUrlChecks: readonly Check<PublicUrl>[] = [
   { id: 'public-url', title: 'PUBLIC_URL', run: checkPublicUrl },
 ];
 
-/** Requests the health check at PUBLIC_URL. Getting no response is fine while Cloakroom is not running. */
+/** Requests the health check at PUBLIC_URL. A missing response is not a problem while Cloakroom is not running. */
 export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise<PublicUrl | Result> {
   if (origin === undefined) return INVALID_VARIABLES;
   const response = await resultOrProblem(origin, async () => {
@@ -252,7 +252,7 @@ function checkPublicUrl({ origin, response: { status, headers, text } }: PublicU
   if (headers['x-request-id'] !== undefined && text.includes('"status":"ok"'))
     return ok(`Cloakroom responds at ${origin}.`);
   if ([502, 503, 504].includes(status))
-    return skipped(`A proxy responds at ${origin}, and can’t reach Cloakroom yet (${status}).`);
+    return skipped(`A proxy responds at ${origin} but can’t reach Cloakroom yet (${status}).`);
   return warning(
     `A server other than Cloakroom responds at ${origin} (${status}).`,
     'Route all paths of that origin to Cloakroom.',

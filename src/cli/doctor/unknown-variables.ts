@@ -7,12 +7,12 @@ const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)]
 /** Shorter names, such as HOST and PORT, resemble too many others. */
 const MIN_LENGTH = 6;
 
-/** Finds variables that Cloakroom doesn't read, but whose names resemble those that it does. Never prints values. */
+/** Finds variables that Cloakroom doesn't read, but whose names resemble Cloakroom variables. Never prints values. */
 export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);
-  if (hints.length === 0) return ok('No name resembles a Cloakroom variable.');
-  return warning(`Cloakroom does not read ${hints.join(', or ')}.`, 'Correct the name, or remove it.');
+  if (hints.length === 0) return ok('No unknown variable resembles a Cloakroom variable.');
+  return warning(`Cloakroom does not read ${hints.join(', or ')}.`, 'Correct or remove the variable.');
 }
 
 function hintFor(name: string, env: Env): string | undefined {
@@ -26,7 +26,7 @@ function hintFor(name: string, env: Env): string | undefined {
   return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-/** Whether names differ only in case, underscores and one letter that is extra, missing, wrong, or swapped with the next. */
+/** Returns whether names differ only in case, underscores, and one extra, missing or wrong letter, or two swapped letters. */
 function isMisspelt(name: string, known: string): boolean {
   const [one, other] = [normalise(name), normalise(known)];
   if (other.length < MIN_LENGTH) return false;

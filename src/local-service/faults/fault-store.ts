@@ -12,7 +12,7 @@ import {
 /** A fault that still affects requests. */
 export interface ActiveFault {
   readonly fault: Fault;
-  /** Number of requests that it will still affect; absent for a fault that lasts until it is cleared. */
+  /** Number of requests that the fault will still affect; absent for a fault that lasts until it is cleared. */
   readonly callsLeft?: number;
 }
 
@@ -20,12 +20,12 @@ export type FaultStore = ReturnType<typeof createFaultStore>;
 
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
-/** Time until a fault that is not cleared expires, in seconds. */
+/** Time after which a fault expires if it is not cleared, in seconds. */
 const FAULT_SECONDS = 86_400;
 
 /**
- * Counts a request, unless the fault has been replaced since it was read. The last request deletes the fault. A fault for an
- * unlimited number of requests starts at 0 and never returns to 0.
+ * Counts a request, unless the fault has been replaced since it was read. The last request deletes the fault. The count of a
+ * fault for all requests starts at 0 and becomes negative, so the fault is never deleted here.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -33,7 +33,7 @@ const COUNT_OFF = `
   return 1`;
 
 /**
- * Stores faults in Redis, so that each affects exactly the given number of requests, across all processes. Every method rejects
+ * Stores faults in Redis, so that each fault affects exactly the given number of requests, across all processes. Every method rejects
  * with StoreUnavailableError while Redis is down.
  */
 export function createFaultStore(redis: RedisClient) {
@@ -74,16 +74,16 @@ export function createFaultStore(redis: RedisClient) {
         .map(({ fault, left }) => (fault.calls === undefined ? { fault } : { fault, callsLeft: left }));
     },
     /**
-     * Takes the fault for a request on this route: the route's own fault if there is one, otherwise the fault for `any`.
-     * Requests to which the fault doesn't apply are not counted.
+     * Resolves with the fault that applies to a request on this route, and counts the request. The route's own fault takes
+     * precedence over the fault for `any`.
      */
     take: async (route: FaultRoute, appliesTo: AppliesTo): Promise<Fault | undefined> =>
       (await takeFrom(route, appliesTo)) ?? takeFrom('any', appliesTo),
   };
 }
 
-/** Throws the error from a failed command in a transaction, because the transaction itself resolves even then. */
+/** Throws the error from a failed command in a transaction, because the transaction resolves despite such errors. */
 function requireDone(results: readonly [Error | null, unknown][] | null): void {
-  if (results === null) throw new Error('the transaction was not carried out');
+  if (results === null) throw new Error('Redis did not execute the transaction');
   for (const [error] of results) if (error !== null) throw error;
 }

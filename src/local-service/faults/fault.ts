@@ -34,9 +34,9 @@ type FaultCommand =
   /** Clears the fault for a route, or all faults if no route is given. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
-/** A problem with a field. The text begins with the field's name. */
+/** A problem with the fields. If only one field is wrong, the text begins with the name of that field. */
 export interface FaultProblem {
-  /** Absent if the problem doesn't concern a single field. */
+  /** Absent if the problem concerns several fields, an unknown field or the entire body. */
   readonly field?: string;
   readonly text: string;
 }
@@ -48,7 +48,7 @@ interface FaultRules {
   /** The fields that only this fault accepts. */
   readonly fields?: readonly string[];
   readonly required?: readonly string[];
-  /** The routes on which the fault has an effect; absent if that is all of them. */
+  /** The routes on which the fault has an effect; absent if the fault has an effect on all routes. */
   readonly routes?: readonly FaultTarget[];
 }
 
@@ -69,9 +69,9 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/; // RFC 9110 §8
 const FIELDS = z.strictObject({
   route: oneOf(FAULT_TARGETS).optional(),
   fault: oneOf([...FAULT_KINDS, 'none']),
-  /** Number of requests that the fault affects; undefined means all, until it is cleared. */
+  /** Number of requests that the fault affects; undefined means all requests until the fault is cleared. */
   calls: integer(1, 1_000_000).optional(),
-  /** Delay before anything else happens, in ms. */
+  /** Delay before any other processing, in ms. */
   latencyMs: integer(0, 120_000).optional(),
   status: integer(200, 599).optional(),
   body: z.string().optional(),
@@ -93,14 +93,14 @@ export function readFaultCommand(
   return { command: { kind: 'set', fault: toFault(kind, parsed.data) } };
 }
 
-/** Drops fields that belong to other faults. A form includes them if the user filled them in before choosing this fault. */
+/** Drops fields that belong to other faults. A form includes them if the user completed them before choosing this fault. */
 export function withoutOtherFields(fields: FaultFields): FaultFields {
   const others = Object.entries(FAULT_RULES).filter(([kind]) => kind !== fields['fault']);
   const names = new Set(others.flatMap(([, rules]) => rules.fields ?? []));
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
 }
 
-/** Whether a fault of this kind has an effect on a route. */
+/** Returns whether a fault of this kind has an effect on a route. */
 export function hasEffectOn(route: FaultTarget, kind: FaultKind): boolean {
   return FAULT_RULES[kind].routes?.includes(route) !== false;
 }
@@ -121,11 +121,11 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   for (const [other, { fields: own = [] }] of Object.entries(FAULT_RULES)) {
     if (other === kind) continue;
     for (const field of own)
-      if (Object.hasOwn(fields, field)) yield { field, text: `${field} is for the fault ${other} only` };
+      if (Object.hasOwn(fields, field)) yield { field, text: `${field} is only for the fault ${other}` };
   }
   const route = FAULT_TARGETS.find((one) => one === fields['route']);
   if (route !== undefined && routes?.includes(route) === false) {
-    const text = `route must be one of ${routes.join(', ')}: on other routes ${kind} has no effect`;
+    const text = `route must be one of ${routes.join(', ')}, because ${kind} has no effect on other routes`;
     yield { field: 'route', text };
   }
 }

@@ -17,14 +17,14 @@ import { createFaultsPage, type FaultsPage } from './faults-page.ts';
 const FAULTS_PATH = '/_faults';
 
 /**
- * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET lists them. Browsers
- * get a page with a form; other clients get JSON.
+ * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all faults, and GET lists the
+ * active faults. Browsers get a page with a form; other clients get JSON.
  */
 export function faultsEndpoint(faults: FaultStore, render: Render, errors: ErrorHandlers): Router {
   const page = createFaultsPage(render);
   const router = Router({ strict: true, caseSensitive: true });
   router.use(FAULTS_PATH, requireLoopback, requireSameOrigin, (_req, res, next) => {
-    // With a stricter referrer policy, the form's own POST would have the origin "null".
+    // With a stricter referrer policy, the form's own POST would send `Origin: null`.
     res.set('referrer-policy', 'same-origin');
     next();
   });
@@ -37,7 +37,7 @@ export function faultsEndpoint(faults: FaultStore, render: Render, errors: Error
   return router;
 }
 
-/** Serves `/_faults` if faults are disabled, with a 404 that explains how to enable them. */
+/** Responds to requests for `/_faults` with a 404 that explains how to enable faults. */
 export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.all(FAULTS_PATH, () => {
@@ -56,19 +56,19 @@ function errorsByAccept(errors: ErrorHandlers): express.ErrorRequestHandler {
   };
 }
 
-/** Whether the client prefers HTML. A client that accepts anything is assumed to be a program and gets JSON. */
+/** Returns whether the client prefers HTML. A client that accepts any type is assumed to be a program and gets JSON. */
 function wantsPage(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
-/** Names of headers in which proxies and content delivery networks identify their client. */
+/** Names of headers that proxies and content delivery networks add. */
 const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip|external-address/;
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * Refuses requests from other machines. They may arrive directly, through a proxy that adds a header, or from a page that has
- * pointed its own host name to this machine (DNS rebinding).
+ * Refuses requests from other machines, whether direct or through a proxy that adds a header. Also refuses requests from a page
+ * whose domain an attacker has pointed at this machine (DNS rebinding).
  */
 const requireLoopback: RequestHandler = (req, _res, next) => {
   const host = hostOf(req);
@@ -82,10 +82,10 @@ const requireLoopback: RequestHandler = (req, _res, next) => {
   next();
 };
 
-/** Refuses changes requested by a page from another origin. GET changes nothing, so links from other sites may lead here. */
+/** Refuses changes requested by a page from another origin. GET changes nothing, so other sites may link to this page. */
 const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
   const isSafe = method === 'GET' || method === 'HEAD';
-  // Every browser sends one of these two headers with unsafe requests.
+  // Browsers send at least one of these headers with every unsafe request.
   const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
   if (!isSafe && !isProgram && !passesCrossSiteCheck(method, headers, `http://${headers.host ?? ''}`))
     throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
@@ -143,7 +143,7 @@ function fieldsOfBody({ body }: { readonly body?: unknown }): FaultFields | unde
   return fields;
 }
 
-/** Returns a value as JSON text. Throws a 400 error if it is nested too deeply. */
+/** Returns a value as JSON text. Throws a 400 error if the value is nested too deeply. */
 function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -158,7 +158,7 @@ function fieldsOfDelete(req: Request): FaultFields | undefined {
   return hasRepeatedName(query) ? undefined : { ...Object.fromEntries(query), fault: 'none' };
 }
 
-/** Returns an active fault as an object, with the field names that are used to set it. */
+/** Returns an active fault as an object, with the same field names as in a request that sets the fault. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
   const { kind, calls: _, latencyMs, ...rest } = fault;
   return {

@@ -16,8 +16,8 @@ const ROUTE_LABELS: Readonly<Record<FaultTarget, string>> = {
   token: 'Token endpoint',
   workspaces: 'List of workspaces',
   workspace: 'One workspace',
-  rooms: 'Rooms of a workspace',
-  murals: 'Murals of a workspace',
+  rooms: 'Rooms in a workspace',
+  murals: 'Murals in a workspace',
   any: 'Every route without its own fault',
 };
 
@@ -29,11 +29,11 @@ const KIND_LABELS: Readonly<Record<FaultKind, string>> = {
   'reset-after': 'Connection reset after processing',
   cut: 'Response cut off in the middle',
   'access-token-revoked': 'Access token revoked permanently',
-  'grant-revoked': 'All tokens of the session revoked permanently',
+  'grant-revoked': 'All tokens for the session revoked permanently',
   'next-expired': 'Cursor (next) expired',
 };
 
-/** The most commonly used faults, one button each. The form is initially filled in with the first. */
+/** The most common faults, each with a button. The form initially contains the fields of the first fault. */
 const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }[] = [
   {
     label: 'Next list request fails (500)',

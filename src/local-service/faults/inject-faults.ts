@@ -23,8 +23,8 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
 ];
 
 /**
- * Creates the router for LOCAL_SERVICE_FAULTS, which runs before the endpoints. It applies the faults that were set at
- * `/_faults`. The endpoints are unaware of it. While Redis is down, requests get the same kind of error as from the endpoint.
+ * Creates the router for LOCAL_SERVICE_FAULTS. The router runs before the endpoints, and applies the faults that were set at
+ * `/_faults`. The endpoints are unaware of faults. While Redis is down, errors have the format that the endpoint uses.
  */
 export function injectFaults(
   faults: FaultStore,
@@ -57,7 +57,7 @@ function routeOf({ method, path }: Request): FaultRoute | undefined {
   return ROUTES.find(([, pattern, methods]) => methods.includes(method) && pattern.test(path))?.[0];
 }
 
-/** Whether the fault has any effect on this request. A fault set for `any` may have no effect on some routes. */
+/** Returns whether the fault has any effect on this request. A fault set for `any` may have no effect on some routes. */
 async function appliesTo(
   fault: Fault,
   route: FaultRoute,
@@ -74,7 +74,7 @@ async function appliesTo(
   return (await findGrant(req, store)) !== undefined;
 }
 
-/** Reads the form before the endpoint does. The endpoint then uses the body already read. */
+/** Reads the form before the endpoint does. The endpoint then reuses the parsed body. */
 const readFormNow = promisify<Request, Response>(readForm());
 
 /** Waits for `ms` milliseconds. Resolves to false as soon as the client disconnects. */
@@ -128,7 +128,7 @@ async function applyFault(
       await store.grants.revoke((await findGrant(req, store)) ?? '');
       return true;
     case 'next-expired':
-      // Replace only a successful response, because the endpoint checks for other errors before an expired cursor.
+      // Replace only a successful response, because the endpoint checks for other errors before checking for an expired cursor.
       replaceResponse(res, (body) => {
         if (res.statusCode === 200) sendApiError(res, expiredCursor());
         else res.end(body);
@@ -175,7 +175,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Returns a 429 with the same headers as from the public service, plus `Retry-After` (RFC 6585 §4). */
+/** Returns a 429 with the same headers as the public service sends, plus `Retry-After` (RFC 6585 §4). */
 function rateLimitError(retryAfter: number, now: number): ServiceError {
   return new ServiceError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
     headers: {
@@ -194,7 +194,7 @@ function replaceResponse(res: Response, replace: (body: Buffer) => void): void {
   const end = res.end.bind(res);
   Object.assign(res, {
     end(chunk?: unknown, encoding?: unknown) {
-      if (res.headersSent) throw new Error('This response has begun: it can no longer be replaced.');
+      if (res.headersSent) throw new Error('This response has already begun and can no longer be replaced.');
       res.end = end;
       replace(toBuffer(chunk, encoding));
       return res;
@@ -213,7 +213,7 @@ function resetConnection(res: Response): void {
   res.req.socket.resetAndDestroy();
 }
 
-/** Sends the headers and half of the body, and closes the connection. Resets it if the body is too short. */
+/** Sends the headers and half of the body, then closes the connection. If the body is too short, resets the connection. */
 function sendHalf(res: Response, body: Buffer): void {
   const half = body.subarray(0, Math.floor(body.length / 2));
   if (half.length === 0) {

@@ -32,7 +32,7 @@ export function roomsIn(workspace: Workspace): Items<Room> {
   };
 }
 
-/** Returns the murals in a workspace: 0 to 120, or none if it has no rooms. */
+/** Returns the murals in a workspace: at most 120, and none in a workspace without rooms. */
 export function muralsIn(workspace: Workspace): Items<Mural> {
   const rooms = roomsIn(workspace);
   return {

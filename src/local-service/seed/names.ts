@@ -34,7 +34,7 @@ export const WORKSPACE_NAMES = split(`
   Manila Bayanihan | Hà Nội Ý Tưởng | "Quotes", <Tags> & Other Punctuation | Project =Mercury
 `);
 
-/** Workspace descriptions. Several are empty, because many workspaces have none. */
+/** Workspace descriptions. Several descriptions are empty, because many workspaces have no description. */
 export const WORKSPACE_DESCRIPTIONS: readonly string[] = [
   '',
   '',
@@ -44,7 +44,7 @@ export const WORKSPACE_DESCRIPTIONS: readonly string[] = [
   'Workshops, retrospectives and the odd doodle.',
   'Planning, quarter by quarter.',
   'For partners and clients. Please keep it tidy.',
-  'Archive of 2019–2022; read only by agreement.',
+  'Archive from 2019 to 2022. Access on request.',
   'Notre espace de travail commun.',
   'Alles, was wir gemeinsam planen.',
   'Un lugar para pensar juntos.',
@@ -86,7 +86,6 @@ export const PEOPLE = split(`
   Siobhán Ní Bhriain | Kwame Mensah | Chloé Lefèvre | Anan Suksai | Rangi Paewai
 `);
 
-/** Splits a text into names at each `|`. */
 function split(names: string): readonly string[] {
   return names.trim().split(/ \|\s+/);
 }

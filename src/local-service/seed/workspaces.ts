@@ -74,13 +74,13 @@ function workspaceAt(index: number) {
   };
 }
 
-/** Returns the id of a workspace. Ids are unique, because the multiples of a number visit each residue modulo a prime once. */
+/** Returns the id of a workspace. Ids are unique, because multiplication by a constant modulo a prime is a bijection. */
 function toId(index: number): string {
   return `workspace${1_000_000 + (((index + 1) * 4_733_149) % 8_999_993)}`;
 }
 
 /**
- * Returns a number below `bound` that looks random but depends only on `seed` and `purpose`, so that a workspace has the same
+ * Returns a number below `bound` that looks random but depends only on `seed` and `purpose`. A workspace therefore has the same
  * rooms in every process and after every restart. The hash is FNV-1a with the MurmurHash3 finalizer.
  */
 export function pseudoRandom(seed: number | string, purpose: string, bound: number): number {
@@ -91,7 +91,7 @@ export function pseudoRandom(seed: number | string, purpose: string, bound: numb
   return ((hash ^ (hash >>> 16)) >>> 0) % bound;
 }
 
-/** Picks a choice using `pseudoRandom`. Throws a RangeError if there are none. */
+/** Picks one of the choices using `pseudoRandom`. Throws a RangeError if there are no choices. */
 export function pseudoRandomChoice<T>(seed: number | string, purpose: string, choices: readonly T[]): T {
   return choiceAt(choices, pseudoRandom(seed, purpose, choices.length));
 }

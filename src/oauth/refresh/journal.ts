@@ -6,7 +6,7 @@ import type { Session } from '../../session/record.ts';
 import { sessionScopedKey } from '../../session/store.ts';
 import type { HeldLock } from './lock.ts';
 
-/** How often the process that owns an open entry writes a heartbeat, in ms. */
+/** Interval at which the process that owns an open entry writes a heartbeat, in ms. */
 const HEARTBEAT_MS = 1_000;
 /** A process without a heartbeat for this long (ms) is considered dead. A running process reconnects to Redis within 1.25 s. */
 const DEAD_AFTER_MS = 2 * HEARTBEAT_MS + 1_500;
@@ -17,8 +17,8 @@ const entrySchema = z.object({
   grant: z.string(),
   /**
    * - `open`: the outcome is unknown. The process is waiting for the token endpoint or for Redis, or was killed.
-   * - `interrupted`: the next refresh found the entry open, and then failed as well.
-   * - `failed`: the process itself got no tokens.
+   * - `interrupted`: the next refresh found the entry open, and then also failed.
+   * - `failed`: the process received no tokens.
    */
   state: z.enum(['open', 'interrupted', 'failed']),
   /** Milliseconds since the epoch. */
@@ -34,14 +34,14 @@ export type JournalEntry = Readonly<z.infer<typeof entrySchema>>;
 export interface OwnEntry {
   /** Records that the token endpoint returned no tokens. The refresh token may or may not be used up. */
   readonly fail: (earlier: JournalEntry | null) => Promise<void>;
-  /** Deletes the entry. Call this once the outcome is known and, if necessary, stored. */
+  /** Deletes the entry. Call this once the outcome is known and any new grant is stored. */
   readonly close: () => Promise<void>;
   readonly stopHeartbeat: () => void;
 }
 
 export type RefreshJournal = ReturnType<typeof createRefreshJournal>;
 
-/** Runs `then` if the entry still belongs to this refresh, whose id is its first word. */
+/** Returns a script that runs `then` if the entry starts with the id of this refresh. */
 const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
   if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
@@ -50,15 +50,15 @@ const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
 const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
- * Records in Redis which refreshes have started. If a process is killed during a refresh, nothing shows whether the service has
- * used up the refresh token. The next refresh finds out from the service's response (docs/decisions/0003). Each session has at
- * most one entry, which names the grant and is ignored once that grant is no longer current. Methods reject with
- * StoreUnavailableError if Redis is unavailable.
+ * Records in Redis which refreshes have started. If a process is killed during a refresh, no other process can tell whether the service has
+ * used up the refresh token. The next refresh finds out from the service's response (docs/decisions/0003). Each session has at most one
+ * entry, which names the grant and is ignored once that grant is no longer current. Methods reject with StoreUnavailableError if Redis is
+ * unavailable.
  */
 export function createRefreshJournal(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** An entry is kept as long as an unused session. */
+  /** An entry is kept for as long as an unused session. */
   readonly idleSeconds: number;
   readonly now: () => number;
 }) {
@@ -99,7 +99,7 @@ export function createRefreshJournal(deps: {
       const entry = { grant: hashGrant(session), state: 'open', startedAt: now() } as const;
       if (!(await lock.setIfHeld(key, toText(refreshId, entry), idleSeconds))) return null;
       const beat = () => {
-        // A heartbeat is lost while Redis is down; the next one may succeed.
+        // A heartbeat is lost while Redis is down; the next heartbeat may succeed.
         redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, entry)).catch(() => {});
       };
       const beating = setInterval(beat, HEARTBEAT_MS).unref();
@@ -121,9 +121,9 @@ export function createRefreshJournal(deps: {
 }
 
 /**
- * Returns log fields about an earlier refresh that didn't complete. If the next refresh succeeds, the service either hadn't
- * processed the earlier one or accepts refresh tokens repeatedly. If the next refresh gets `invalid_grant`, the service had
- * processed the earlier one, and the new tokens were lost.
+ * Returns log fields about an earlier refresh that didn't complete. If the next refresh succeeds, the service either hadn't processed the
+ * earlier refresh or accepts a refresh token more than once. If the next refresh gets `invalid_grant`, the service had processed the
+ * earlier refresh, and the new tokens were lost.
  */
 export function attemptFields(earlier: JournalEntry | null) {
   if (earlier === null) return {};
@@ -131,7 +131,7 @@ export function attemptFields(earlier: JournalEntry | null) {
   return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
 }
 
-/** Parses an entry; null if the value is missing or has another format. */
+/** Parses an entry; returns null if the value is missing or in a different format. */
 function parseEntry(text: string | null): JournalEntry | null {
   try {
     return entrySchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;

@@ -11,8 +11,8 @@ export interface HeldLock {
    */
   readonly setIfHeld: (key: string, value: string, seconds: number) => Promise<boolean>;
   /**
-   * Whether Redis has confirmed the lock within the last half of its lifetime. After a pause, a process has no other way to
-   * tell whether another process holds the lock by now.
+   * Returns whether Redis confirmed the lock less than half a lifetime ago. A process that was paused can't otherwise tell
+   * whether another process now holds the lock.
    */
   readonly isFresh: () => boolean;
   readonly release: () => Promise<void>;
@@ -27,7 +27,7 @@ type LockReply =
 
 export type RefreshLocks = ReturnType<typeof createRefreshLocks>;
 
-/** Lifetime of a lock, in ms. A running process extends it after each third of this time; a killed process loses it. */
+/** Lifetime of a lock, in ms. A running process extends its lock three times per lifetime; a killed process loses its lock. */
 const LOCK_MS = 5_000;
 const COOLING = 'cooling';
 const COOLING_MS = 1_000;
@@ -37,7 +37,7 @@ const RETRY_RELEASE_MS = 250;
 const IF_OWNER = (then: string) =>
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
 const EXTEND = IF_OWNER(`redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
-/** Both keys have their session's hash tag, so that a cluster keeps them in one slot. */
+/** Both keys contain the hash tag of the session, so that a cluster keeps them in one slot. */
 const SET_BESIDE = IF_OWNER(
   `redis.call('PEXPIRE', KEYS[1], ARGV[2]) redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])`,
 );
@@ -45,11 +45,11 @@ const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
 const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);
 
 /**
- * Creates locks in Redis that allow one refresh per session at a time, across all processes: `SET NX PX` with a random owner,
- * extended while held, and released only by the owner.
+ * Creates locks in Redis that allow one refresh per session at a time, across all processes. Each lock is set with `SET NX PX`
+ * and a random owner, and only that owner extends and releases the lock.
  */
 export function createRefreshLocks(redis: RedisClient, prefix: string) {
-  /** Owners of locks that Redis may have granted after the command timed out, with the time by which each has expired. */
+  /** Owners of locks that Redis may have granted after the command timed out, with the time by which each lock will have expired. */
   const lateGrants = new Map<string, Map<string, number>>();
   const releaseLateGrant = async (key: string, owner: string) => {
     const known = lateGrants.get(key);
@@ -69,7 +69,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
   };
 
   return {
-    /** Resolves with the lock, unless another process holds it or it is cooling down for `ms` after a failed refresh. */
+    /** Tries to acquire a lock. The lock is `taken` if another process holds it, and `cooling` for another `ms` after a failed refresh. */
     async acquire(sessionId: string): Promise<LockReply> {
       const key = sessionScopedKey(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
@@ -87,8 +87,8 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
 
       let confirmedAt = -Infinity;
       /**
-       * Sends a command and records when Redis confirmed the lock. Uses the time before sending, because Redis may have
-       * extended the lock that early. Resolves to true if the lock is still held.
+       * Sends a command and records when Redis confirmed the lock. Records the time at which the command was sent, because Redis may have
+       * extended the lock at any time since. Resolves to true if the lock is still held.
        */
       const sendAndConfirm = async (send: () => Promise<unknown>) => {
         const sentAt = performance.now();

@@ -23,8 +23,8 @@ interface PendingWrite {
 }
 
 /**
- * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost, because the
- * old refresh token may no longer work. A failed write is retried for as long as an unused session is kept.
+ * Stores refreshed grants in their session records. A refreshed grant must not be lost, because the old refresh token may no
+ * longer work. A failed write is retried for as long as an unused session is kept.
  */
 export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOptions) {
   const pendingWrites = new Map<string, PendingWrite>();
@@ -40,13 +40,13 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
     }
   };
 
-  /** Retries a write. Resolves to true if Redis has the outcome. */
+  /** Retries a write. Resolves to true once the grant is stored or the session has ended, and to false after giving up. */
   const keepTrying = async (before: Session, record: SessionRecord): Promise<boolean> => {
     const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
       await delay(RETRY_MS);
       try {
-        await compareAndSet(before, record); // succeeds as well if a request has stored the grant meanwhile
+        await compareAndSet(before, record); // also succeeds if a request has stored the grant in the meantime
         return true;
       } catch (error) {
         if (error instanceof SessionEndedError) return true;
@@ -77,13 +77,13 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       }
     },
 
-    /** Retries the session's pending write now; null if the session has no pending write. Rejects like `write`. */
+    /** Retries the pending write of a session now; returns null if there is none. Rejects like `write`. */
     retry(sessionId: string): Promise<Grant> | null {
       const pending = pendingWrites.get(sessionId);
       return pending === undefined ? null : compareAndSet(pending.before, pending.record);
     },
 
-    /** Waits for the session's pending write; null without one. Resolves to true if Redis has the outcome. */
+    /** Returns the result of `keepTrying` for the pending write of a session; null if there is none. */
     outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
 
     /** Retries for up to 15 more seconds, then gives up. Resolves once no writes are pending. */

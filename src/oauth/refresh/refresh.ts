@@ -43,30 +43,30 @@ export interface RefreshResult {
   readonly sentRequest: boolean;
 }
 
-/** This process is shutting down. Another process may send a token request immediately. */
+/** Thrown when this process is shutting down. Another process need not wait before it sends a token request. */
 export class ShuttingDownError extends TokenEndpointError {
   constructor() {
     super(new Error('this process is shutting down'));
   }
 }
 
-/** A session is refreshed at most once within this time, in ms. */
+/** Minimum time between two refreshes of a session, in ms. */
 export const MIN_INTERVAL_MS = 1_000;
-/** Maximum wait beyond TOKEN_TIMEOUT_SECONDS, in ms; for example, if a process crashes while it holds the lock. */
+/** Maximum wait beyond TOKEN_TIMEOUT_SECONDS, in ms, for example for the lock of a process that has crashed. */
 const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
-/** Maximum number of concurrent refreshes in one process. After an outage, all sessions need a refresh at the same time. */
+/** Maximum number of concurrent refreshes in one process. After an outage, all sessions may need a refresh at the same time. */
 const MAX_REFRESHES = 32;
-/** The interval between checks for another process's result grows from the first value to the second (ms). */
+/** Initial and maximum interval between checks for the result of another process, in ms. */
 const FIRST_POLL_MS = 40;
 const MAX_POLL_MS = 250;
 /** Extra time beyond TOKEN_TIMEOUT_SECONDS for another process to store its tokens, in ms. */
 const STORE_TIMEOUT_MS = 10_000;
 
 /**
- * Refreshes sessions, once per expiry across all processes. The steps are: lock → read again → journal → token endpoint →
- * compare-and-set. Data read before the lock was acquired is never used under it. A process that doesn't get the lock polls the
- * record for the other process's result (docs/decisions/0003).
+ * Refreshes sessions, once per expiry across all processes. The steps are: lock → read again → journal → token endpoint → compare-and-set.
+ * Data read before the lock was acquired is never used while the lock is held. A process that doesn't get the lock polls the record for the
+ * other process's result (docs/decisions/0003).
  */
 export function createTokenRefresh(options: RefreshOptions) {
   const { oauth, locks, journal, store, sessionEvents, metrics, log, now } = options;
@@ -142,7 +142,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     using slot = await acquireSlot(tokenTimeoutMs);
     if (slot === null) {
       metrics?.refreshFailed('token_endpoint');
-      throw new TokenEndpointError(new Error('too many refreshes at once'));
+      throw new TokenEndpointError(new Error('too many concurrent refreshes'));
     }
 
     const newer = await readNewer(session, task);
@@ -150,8 +150,8 @@ export function createTokenRefresh(options: RefreshOptions) {
     if (!isInTime()) throw new ShuttingDownError();
     task.entry = await journal.open(session, task.lock);
     if (task.entry === null) return null;
-    // If this process is paused from here on, it may lose the lock, and another may use the refresh token. `maySend` checks for
-    // that.
+    // If this process is paused from here on, it may lose the lock, and another process may use the refresh token. `maySend` detects the
+    // loss.
     const maySend = () => task.lock.isFresh() && isInTime();
     let grant: Grant;
     try {
@@ -167,8 +167,8 @@ export function createTokenRefresh(options: RefreshOptions) {
   };
 
   /**
-   * If the journal has an open entry and its process is still running, waits until that process has stored a new grant. Its
-   * lock may have been lost in a Redis outage. If refresh tokens rotate, using the same one meanwhile could end the session.
+   * If the owner of an open journal entry is still running, waits until it has stored a new grant. The owner may have lost its
+   * lock in a Redis outage. If refresh tokens rotate, sending the same token again too early could end the session.
    */
   const waitForEarlier = async (session: Session, task: LockedTask): Promise<void> => {
     if (task.earlier?.state !== 'open') return;
@@ -181,7 +181,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     }
   };
 
-  /** Ends the session on `invalid_grant`. Any other failure leaves it unchanged. */
+  /** Ends the session on `invalid_grant`, and leaves the session unchanged after any other failure. */
   const handleFailure = async (session: Session, error: unknown, task: LockedTask): Promise<Grant> => {
     if (error instanceof OAuthError && error.error === 'invalid_grant')
       return endOrUseNewer(session, 'invalid_grant', task);
@@ -205,7 +205,7 @@ export function createTokenRefresh(options: RefreshOptions) {
       metrics?.refreshFailed(reason);
       sessionEvents.ended(task.id, reason, task.context, attemptFields(task.earlier));
       throw new SessionEndedError(
-        'The service no longer accepts the access that you gave. Sign in again to continue.',
+        'Cloakroom no longer has access to your account at the service. Sign in again to continue.',
       );
     }
   };
@@ -232,7 +232,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     else void outcome.then((isStored) => (isStored ? finish(task) : abandon(task)));
   };
 
-  /** Runs the steps in the background. If a step fails, its key expires by itself. */
+  /** Runs the clean-up steps in the background. If a step fails to delete a key, the key expires by itself. */
   const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
     const run = async () => {
       for (const step of steps)
@@ -258,20 +258,20 @@ export function createTokenRefresh(options: RefreshOptions) {
 
   const isUsable = (grant: Grant, { stale }: RefreshTask) => isNewer(grant, stale) && grant.expiresAt > now();
 
-  /** Whether a token request would end before the process exits. */
+  /** Returns whether a token request would end before the process exits. */
   const isInTime = () => performance.now() + tokenTimeoutMs <= deadline;
 
   const unfinished = () => {
     metrics?.refreshFailed('lock');
-    return new TokenEndpointError(new Error('another refresh does not finish'));
+    return new TokenEndpointError(new Error('another refresh did not finish in time'));
   };
 
   return {
     refresh,
 
     /**
-     * Prevents token requests that could outlast `at` (a time from performance.now()), when the process may exit. If refresh
-     * tokens rotate, a response that is never stored ends the session.
+     * Prevents token requests that could outlast `at`, the time from performance.now() at which the process may exit. If
+     * refresh tokens rotate, a response that is never stored ends the session.
      */
     setDeadline: (at: number): void => void (deadline = at),
 

@@ -19,7 +19,7 @@ interface TokenProviderOptions extends RefreshOptions {
 
 export type TokenProvider = ReturnType<typeof createTokenProvider>;
 
-/** If the service responds with 401 to every token, each session sends at most one token request in this time. */
+/** If the service responds with 401 to every token, each session causes at most one token request in this time. */
 const MIN_AGE_OF_REFUSED_MS = 30_000;
 
 /** Records in the request context how the request used the token, for the access log. */
@@ -28,8 +28,8 @@ function recordTokenUse(context: RequestContext | undefined, use: TokenUse): voi
 }
 
 /**
- * Provides access tokens for sessions, and refreshes each token once, across all processes. A refresh is independent of the
- * requests waiting for it, so a client that disconnects doesn't abort it. Disposing lets refreshes in progress finish.
+ * Provides access tokens for sessions, and refreshes each token once, across all processes. A refresh is independent of the requests
+ * waiting for it, so a client that disconnects doesn't abort the refresh. Disposing waits for refreshes in progress.
  */
 export function createTokenProvider(options: TokenProviderOptions) {
   const { log, metrics, now, store } = options;
@@ -54,7 +54,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return refresh;
   };
 
-  /** Joins a refresh in progress if its token turns out to be newer than the stale one. Otherwise starts another. */
+  /** Joins a refresh in progress if its token turns out to be newer than the stale token. Otherwise, starts a new refresh. */
   const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
     const known = await inProgress.get(task.id);
     if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, sentRequest: false };
@@ -77,7 +77,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return grant.expiresAt - now() <= aheadMs && now() - refreshedAt >= MIN_INTERVAL_MS;
   };
 
-  /** Another process may have refreshed the token. Its clock may be ahead, so the difference may be negative. */
+  /** Returns whether a token is too new to refresh. The clock of the process that refreshed the token may be ahead. */
   const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 
@@ -87,13 +87,13 @@ export function createTokenProvider(options: TokenProviderOptions) {
     if (grant.expiresAt <= now()) return null;
     const isRefreshDue = isExpiring(record) && grant.refreshToken !== undefined;
     if (isRefreshDue && !inProgress.has(id)) {
-      // The refresh has already logged its failure, and the next request tries again.
+      // The failure has already been logged, and the next request tries again.
       countOutcome('expiring', joinOrStart({ id, stale: grant, context })).catch((error: unknown) =>
         log.debug({ err: error }, 'background token refresh failed'),
       );
     }
     if (isRefreshDue) recordTokenUse(context, 'refreshed_ahead');
-    // A page may send several upstream requests. Keep the use that was recorded first.
+    // Cloakroom may send several upstream requests for a page. Keep the first recorded use.
     else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;
   };
@@ -108,7 +108,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
       const { id, record } = session;
       const unexpired = unexpiredToken(session, context);
       if (unexpired !== null) return unexpired;
-      recordTokenUse(context, 'failed'); // until there is one
+      recordTokenUse(context, 'failed'); // until the refresh succeeds
       const { accessToken } = await countOutcome(
         'expired',
         joinNewerOrStart({ id, stale: record.grant, context }),
@@ -118,9 +118,9 @@ export function createTokenProvider(options: TokenProviderOptions) {
     },
 
     /**
-     * Resolves with a new token after the service has refused one with a 401. The grant is refreshed once for all requests with
-     * the same token. Resolves with null if the refused token is less than 30 s old, because a new one would be refused as
-     * well. Rejects like `accessToken`.
+     * Resolves with a new token after the service has refused a token with a 401. The grant is refreshed once for all requests
+     * with the same token. Resolves with null if the refused token is less than 30 s old, because the service would refuse a
+     * new token as well. Rejects like `accessToken`.
      */
     async tokenAfterUnauthorized(session: Session, refused: string, context?: RequestContext) {
       const { id } = session;
@@ -130,9 +130,9 @@ export function createTokenProvider(options: TokenProviderOptions) {
         recordTokenUse(context, 'refused');
         return null;
       }
-      // If the refused token is not the one in the session, its expiry is unknown.
+      // If the session now has a different token, the expiry of the refused token is unknown.
       const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
-      recordTokenUse(context, 'failed'); // until there is one
+      recordTokenUse(context, 'failed'); // until the refresh succeeds
       const { accessToken } = await countOutcome('unauthorized', joinNewerOrStart({ id, stale, context }));
       recordTokenUse(context, 'refused');
       return accessToken;

@@ -6,19 +6,19 @@ import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
 import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
 
 /**
- * Reads all items in a list, page by page, each as JSON text on one line. Requests a page only once the consumer has taken the
- * previous one. If it throws an AppError or the signal's reason, the items are incomplete.
+ * Yields all items in a list, page by page, each as JSON text on one line. Requests a page only once the consumer has taken the
+ * previous page. If the generator throws, some items are missing.
  */
 export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
-/** Waits; rejects as soon as the signal aborts. */
+/** Waits for `ms`, or rejects as soon as the signal is aborted. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 /** The service's maximum page size (docs/local-service.md, 2). */
 const LIMIT = 100;
 /** Maximum number of requests per export, enough for one million items. A longer list is treated as endless. */
 const MAX_REQUESTS = 10_000;
-/** Maximum number of consecutive passes that end at an expired cursor without new items. */
+/** Maximum number of consecutive passes that yield no new items before a cursor expires. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
 /** Maximum total wait for retries, in ms. Load balancers close connections that are silent for two minutes (docs/deploy.md). */
@@ -31,13 +31,13 @@ export function createReadAllItems(deps: {
 }): ReadAllItems {
   const { api, wait } = deps;
 
-  /** Returns a function that reads a page, and retries after temporary failures; null if the cursor has expired. */
+  /** Returns a function that reads a page, retries after temporary failures, and returns null if the cursor has expired. */
   const createPersistentRead = (request: PageRequest) => {
     const readPage = api.createReadPage({ ...request, limit: LIMIT });
     let requests = 0;
     return async (cursor: string | undefined): Promise<ServicePage | null> => {
       requests += 1;
-      // Don't retry the first page. Until it arrives, a failure can still become an error page.
+      // Don't retry the first page, because its failure can still be reported on an error page.
       if (requests === 1) return readPage(cursor);
       if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
       const page = withRetries(async () => readPage(cursor), wait, request.signal);
@@ -64,8 +64,8 @@ export function createReadAllItems(deps: {
 type ItemTracker = ReturnType<typeof createItemTracker>;
 
 /**
- * Reads the list from its first page, and yields the items that have not been sent. The items before them must be the same as
- * in earlier passes; otherwise an item could be missing or sent twice.
+ * Reads the list from its first page, and yields the items that have not yet been sent. The items already sent must be unchanged;
+ * otherwise, an item could be missing or sent twice.
  */
 async function* readUnsent(
   readPage: (cursor: string | undefined) => Promise<ServicePage | null>,
@@ -93,8 +93,8 @@ async function* readUnsent(
 }
 
 /**
- * Counts items and hashes them in order, in constant memory. Items are equal if they have the same `id`, or the same text if
- * they have no `id`.
+ * Counts items and hashes them in order, in constant memory. Items are equal if they have the same `id` or, without an `id`,
+ * the same text.
  */
 export function createItemTracker() {
   const hash = createHash('sha256');
@@ -108,7 +108,7 @@ export function createItemTracker() {
       count += 1;
       const id = isObject(item) ? membersOf(item).get('id') : undefined;
       const name = id !== undefined && (isString(id) || isNumber(id)) ? id : item;
-      hash.update(`${name.length} ${name}`); // the length separates consecutive names
+      hash.update(`${name.length} ${name}`); // the length delimits the name
     },
     digest: () => hash.copy().digest('base64url'),
   };

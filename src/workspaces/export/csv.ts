@@ -11,8 +11,8 @@ const MAX_COLUMNS = 16_384;
 const CELLS_AT_A_TIME = 20_000;
 
 /**
- * CSV (RFC 4180) in UTF-8. It has no byte order mark, because programs would read it as part of the first column name. The
- * columns are the fields that occur on the first page; other fields are omitted (docs/decisions/0012).
+ * CSV (RFC 4180) in UTF-8 without a byte order mark, which programs would read as part of the first column name. The columns
+ * are the fields that occur on the first page; other fields are omitted (docs/decisions/0012).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',
@@ -41,7 +41,7 @@ function toText(records: string[][]): string {
     record_delimiter: 'windows',
     // csv-stringify quotes only CRLF, but many readers end a row at a lone CR or LF as well.
     quoted_match: /[\r\n]/,
-    // Quote a single empty cell. Otherwise the record would be an empty line, which readers skip.
+    // Quote an empty cell that is alone in its record. Otherwise, the record would be an empty line, which readers skip.
     quoted_empty: records[0]?.length === 1,
   });
 }
@@ -65,7 +65,7 @@ function toFields(item: string): ReadonlyMap<string, string> {
   throw notTabular('an item has no fields');
 }
 
-/** Returns the text for a cell. Numbers are left unchanged, because their minus sign can't start a formula. */
+/** Returns the text for a cell. Numbers are left unchanged, because the minus sign of a number can't start a formula. */
 function toCell(value: string | undefined): string {
   if (value === undefined || isNumber(value)) return value ?? '';
   return neutraliseFormulas(isString(value) ? readString(value) : value);
@@ -79,14 +79,14 @@ function notTabular(reason: string): AppError {
 /** White space and invisible characters that a spreadsheet ignores at the start of a cell. */
 const LEADING_SPACE = /^[\s\p{C}\p{Z}]*/u;
 /**
- * The start of a cell or row for a reader with another separator, with the characters that it ignores there. Such a reader
- * treats the quotes as part of the cell.
+ * Matches the start of a cell or row for a reader that expects a different separator, including the characters that the reader
+ * ignores there. Such a reader treats quotes as part of the cell.
  */
 const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
 
 /**
- * Inserts an apostrophe wherever a spreadsheet would start a formula (CWE-1236): at the start of the cell and after other
- * separators. If Windows uses a decimal comma, Excel splits cells at semicolons and ignores the quotes.
+ * Inserts an apostrophe wherever a spreadsheet would see a formula (CWE-1236): at the start of the cell, and after separators
+ * other than the comma. If Windows uses a decimal comma, Excel splits cells at semicolons and ignores the quotes.
  */
 export function neutraliseFormulas(text: string): string {
   const leading = LEADING_SPACE.exec(text)?.[0].length ?? 0;
@@ -97,7 +97,7 @@ export function neutraliseFormulas(text: string): string {
   return isFormula ? `'${inside}` : inside;
 }
 
-/** Whether the character at a position starts a formula, or is a compatible character, such as its full-width form. */
+/** Returns whether the character at a position starts a formula. Recognises variants such as full-width characters. */
 function startsFormula(text: string, at: number): boolean {
   return /^[=+\-@]$/.test(text.charAt(at).normalize('NFKC'));
 }

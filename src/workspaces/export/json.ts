@@ -11,14 +11,14 @@ export const NDJSON: ExportFormat = {
 };
 
 // The functions below split JSON text without parsing its values, so that an export preserves large numbers, duplicate names
-// and escapes (docs/decisions/0012). They expect text that JSON.parse() has accepted.
+// and escapes (docs/decisions/0012). These functions expect valid JSON.
 
 /** Returns the elements of an array, each as JSON text. */
 export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
-/** Returns the members of an object, keyed by name, each value as JSON text. The last value wins, as in JSON.parse(). */
+/** Returns the members of an object, keyed by name, each value as JSON text. If a name is repeated, the last value wins. */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
   const parts = partsOf(object);
@@ -47,7 +47,7 @@ export function toOneLine(value: string): string {
   return value.replaceAll(/[\n\r][ \t\n\r]*/g, '');
 }
 
-/** Splits an array or object at its top-level commas and colons into elements, or alternating names and values. */
+/** Splits an array or object at its top-level commas and colons into elements, or into alternating names and values. */
 function partsOf(container: string): string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -75,7 +75,7 @@ function endOfString(text: string, begin: number): number {
   return end;
 }
 
-/** Whether a character is preceded by an odd number of backslashes. */
+/** Returns whether an odd number of backslashes precedes a character. */
 function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text[before - 1] === '\\') before -= 1;

@@ -14,11 +14,11 @@ const MAX_EXPORTS_PER_SESSION = 2;
 
 interface ExportedList {
   readonly paths: ListPaths;
-  /** Name of the file, without the date and extension. */
+  /** File name without the date and extension. */
   readonly name: string;
 }
 
-/** Creates the router for all exports. Passes on every failure before the first byte, including SessionEndedError. */
+/** Creates the router for all exports. Failures before the first byte are passed to the error handlers. */
 export function createExportsRouter(deps: {
   readonly readAllItems: ReadAllItems;
   /** Admits only signed-in clients. */

@@ -14,14 +14,14 @@ export interface ExportFormat {
   /** Extension of the file name, without a dot. */
   readonly extension: string;
   readonly contentType: string;
-  /** Starts one export. */
+  /** Creates the writer for one export. */
   createWriter(): {
     /**
-     * Formats a page of items, each given as JSON text on one line, in pieces that are sent one by one. Throws an AppError for
-     * an item that the format can't represent.
+     * Formats a page of items as pieces to send one by one. Each item is JSON text on one line. Throws an AppError for an item
+     * that the format can't represent.
      */
     write(items: readonly string[]): Iterable<string>;
-    /** Returns the rest of the text, after all items. */
+    /** Returns the text that follows the last item. */
     end(): string;
   };
 }
@@ -31,13 +31,13 @@ interface ExportRequest {
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   readonly format: ExportFormat;
-  /** Name with extension, in ASCII, without quotes or backslashes. */
+  /** File name with an extension, in ASCII, without quotes or backslashes. */
   readonly fileName: string;
 }
 
 /**
- * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After that, logs the
- * failure and resets the connection, so that a partial export never looks complete.
+ * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. Logs a later failure and
+ * aborts the response, so that a partial export never looks complete.
  */
 export async function streamExport(
   res: ServerResponse,

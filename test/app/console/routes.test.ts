@@ -81,7 +81,7 @@ describe('the guide', () => {
   });
 
   test.each(['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'])(
-    'and docs/api.md show %s unchanged',
+    'shows %s unchanged, and docs/api.md contains the same text',
     async (name) => {
       const source = readFileSync(join(ROOT, 'public/guide', name), 'utf8').trimEnd();
       const { text } = await page('/console/guide');

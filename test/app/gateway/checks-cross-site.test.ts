@@ -6,8 +6,8 @@ import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 /**
- * The cross-site rule from docs/api.md. For each `Sec-Fetch-Site` and `Origin`, it gives the results for GET and HEAD, for
- * OPTIONS, and for an unsafe method without and with `X-Requested-With`.
+ * The cross-site rule from docs/api.md for each combination of `Sec-Fetch-Site` and `Origin`. `unsafe` stands for any method other
+ * than GET, HEAD and OPTIONS. `+XRW` stands for a request with `X-Requested-With`.
  */
 const RULE = `
   site     origin   GET/HEAD  OPTIONS  unsafe  unsafe+XRW
@@ -27,7 +27,7 @@ const RULE = `
 
 const OURS = 'http://localhost:3000';
 
-/** Each header value and its row in the table. Node joins repeated fields with a comma. */
+/** Each header value, with the name that the table uses for it. Node joins the values of a repeated field with a comma. */
 const SITES: [value: string | undefined, site: string][] = [
   [undefined, 'absent'],
   ['same-origin', 'same'],
@@ -111,7 +111,7 @@ describe('an API request', () => {
     sendRaw(testApp, [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n'));
   const CROSS_SITE = /^HTTP\/1\.1 403 [\s\S]*"code":"cross_site_request"/;
 
-  // These rows cover fields that browsers send or that Node handles specially. The table above covers all combinations.
+  // These rows cover typical browser requests and unusual spellings. RULE covers all combinations of field values.
   test.each<[client: string, method: string, fields: string[]]>([
     ['one of our pages', 'GET', ['Sec-Fetch-Site: same-origin']],
     ['the address bar', 'GET', ['Sec-Fetch-Site: none']],

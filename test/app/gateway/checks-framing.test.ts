@@ -17,7 +17,7 @@ const TIMING = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service
 
 const testApp = useTestApp();
 let cookie: string;
-/** Bodies of POST requests that reached the service in full. */
+/** The POST bodies that reached the service in full. */
 const whole: string[] = [];
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeEach(() => {
   };
 });
 
-/** Returns a request head with a session cookie. It is well-formed unless the caller adds a fault. */
+/** Returns a request head with a session cookie. The head is well-formed unless the caller adds a fault. */
 function head(line: string, ...fields: string[]): string {
   const good = [`Cookie: ${cookie}`, 'X-Requested-With: test'];
   return [line, ...good, ...fields, '', ''].join(CRLF);
@@ -46,7 +46,7 @@ function head(line: string, ...fields: string[]): string {
 const hidden = () => head(`GET ${HIDDEN} HTTP/1.1`, 'Host: x');
 const fields = (count: number) => Array.from({ length: count }, (_, index) => `a${index}:`);
 
-/** Sends the parts of a text, one per event loop turn. Returns everything received. */
+/** Sends the parts of a text, one per event loop turn. Resolves with everything that the client received. */
 async function sendParts(parts: Iterable<number> | readonly string[]): Promise<string> {
   const client = await openConnection(testApp.config.port);
   for (const part of parts) {
@@ -60,12 +60,12 @@ async function sendParts(parts: Iterable<number> | readonly string[]): Promise<s
 const sendWhole = async (request: string) => sendParts([request]);
 const sendByteByByte = async (request: string) => sendParts(Buffer.from(request, 'latin1'));
 
-/** A request that Node's parser refuses gets a bare status. A request that Cloakroom refuses gets a problem. */
+/** Requests refused by Node's parser get a response without a body. Requests refused by Cloakroom get a problem. */
 type Form = 'bare' | 'problem';
 const PROBLEM = [/\r\nx-request-id: [\da-f-]{36}\r\n/i, /\r\ncontent-type: application\/problem\+json\r\n/i];
 const BARE = /^HTTP\/1.1 \d+ [\w ]+\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 
-/** Expects one response and a closed connection. Nothing may reach the service. */
+/** Expects one response, a closed connection, and neither the hidden request nor a complete body at the service. */
 async function expectRefused(
   send: (text: string) => Promise<string>,
   request: string,
@@ -82,7 +82,7 @@ async function expectRefused(
 
 /** Expects the service to have received neither the hidden request nor a complete body. */
 async function expectNothingHidden() {
-  // By the time this request reaches the service, a hidden request would have arrived as well.
+  // By the time this request reaches the service, a hidden request would already have arrived.
   const last = head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close');
   expect(await sendRaw(testApp, last)).toMatch(/^HTTP\/1.1 200 /);
   expect(testApp.serviceRequests.map(({ url }) => url)).not.toContain(HIDDEN);
@@ -98,7 +98,7 @@ type Fault = [what: string, toText: () => string];
 const get = (...lines: string[]) => head('GET {path} HTTP/1.1', 'Host: x', ...lines);
 const post = (...lines: string[]) => head('POST {path} HTTP/1.1', 'Host: x', ...lines);
 
-/** Node's parser refuses these. */
+/** Faults that Node's parser refuses. */
 const REFUSED_BY_NODE: Fault[] = [
   // RFC 9112 §3.2
   ['a space before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x')],
@@ -155,7 +155,7 @@ const REFUSED_BY_NODE: Fault[] = [
   ),
 ];
 
-/** Node's parser accepts these, but Cloakroom refuses them. */
+/** Faults that Node's parser accepts and Cloakroom refuses. */
 const REFUSED_BY_CLOAKROOM: Fault[] = [
   // RFC 9112 §3.2
   ['no Host', () => head('GET {path} HTTP/1.1')],
@@ -179,7 +179,7 @@ const REFUSED_BY_CLOAKROOM: Fault[] = [
     'a Transfer-Encoding in HTTP/1.0',
     () => head('POST {path} HTTP/1.0', 'Host: x', 'Connection: keep-alive', CHUNKED) + BODY,
   ],
-  // A second fault, or an expectation that Node checks, could hide the fault.
+  // In each of these requests, the second fault or the expectation could hide the repeated Host.
   ['two Hosts and a bad target', () => head('GET {path}/../x HTTP/1.1', 'Host: x', 'Host: y')],
   ['two Hosts and no session', () => `GET {path} HTTP/1.1${CRLF}Host: x${CRLF}Host: y${CRLF}${CRLF}`],
   ['two Hosts and an expectation', () => get('Host: y', 'Expect: more')],

@@ -8,7 +8,7 @@ import { useTestApp } from '../../support/fixtures.ts';
 
 // Neither a busy session nor a slow service blocks requests in other sessions (docs/decisions/0009).
 
-/** The service holds its responses to requests for this path. */
+/** The service withholds its responses to requests for this path. */
 const HELD = '/api/public/v1/held';
 
 const testApp = useTestApp({
@@ -45,7 +45,7 @@ async function respondToAll(): Promise<void> {
 }
 let inFlight = 0;
 
-/** Sends requests that the service holds until respondToAll(). */
+/** Sends requests that the service holds until respondToAll() is called. */
 function sendHeld(cookie: string, count: number): ReturnType<typeof request>[] {
   return Array.from({ length: count }, async () => {
     inFlight += 1;
@@ -57,11 +57,11 @@ function sendHeld(cookie: string, count: number): ReturnType<typeof request>[] {
   });
 }
 
-/** Resolves once the service holds this many requests. */
+/** Resolves once the service is holding this many requests. */
 const untilHeld = async (count: number) => eventually(async () => held.length === count);
 
 describe('a session', () => {
-  test('may have requests in flight up to its limit, and gets too_busy above it', async () => {
+  test('may have requests in flight up to its limit, and further requests get too_busy', async () => {
     const { cookie } = await testApp.createSession();
     const requests = sendHeld(cookie, 6);
     const first = await Promise.race(requests);
@@ -84,7 +84,7 @@ describe('a session', () => {
   });
 });
 
-test('a request that is aborted during a token refresh does not count towards the connections of its session', async () => {
+test('a request that is aborted during a token refresh does not count towards the connection limit of its session', async () => {
   const refresh = createDeferred<ServerResponse>();
   const forward = testApp.intercept;
   testApp.intercept = (req, res) => {
@@ -110,7 +110,7 @@ test('a request that is aborted during a token refresh does not count towards th
   testApp.intercept = forward;
 });
 
-test('a process refuses requests above its limit, even from different sessions', async () => {
+test('a process refuses requests above its limit, even if each session sends only one', async () => {
   const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.createSession()));
   const requests = sessions.flatMap(({ cookie }) => sendHeld(cookie, 1));
   expect(await Promise.race(requests)).toMatchObject({ status: 503 });
@@ -119,7 +119,7 @@ test('a process refuses requests above its limit, even from different sessions',
   expect(statuses.filter((status) => status === 200)).toHaveLength(10);
 });
 
-test('pages and sign-in are not counted as requests in flight', async () => {
+test('requests outside /api/ are not counted as requests in flight', async () => {
   const sessions = [await testApp.createSession(), await testApp.createSession()] as const;
   const requests = sendHeld(sessions[0].cookie, 4);
   await untilHeld(2); // the other session's quota depends on these requests

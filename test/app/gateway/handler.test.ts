@@ -33,7 +33,7 @@ describe('the gateway responds with a problem', () => {
 
   test.each([
     ['to a request without a cookie', () => ({})],
-    ['to a cookie with a wrong signature', () => ({ cookie: `${cookie}x` })],
+    ['to a cookie with an invalid signature', () => ({ cookie: `${cookie}x` })],
   ])('%s', async (_what, toHeaders) => {
     const response = await api().get(PATH).set(toHeaders()).expect(problem(401, 'sign_in_required'));
     expect(response.body.loginUrl).toBe('/auth/login');

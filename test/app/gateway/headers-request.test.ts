@@ -16,7 +16,7 @@ beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway sets and hop-by-hop fields. All others come from the client. */
+/** Hop-by-hop fields, and fields that the gateway sets. All other fields come from the client. */
 const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'content-length'];
 /** Every request in these tests has this field, which the gateway forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
@@ -24,20 +24,23 @@ const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'C
 const bytesFrom = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a request', () => {
-  test.each(FORWARDED)('with the method %s arrives with the client and gateway fields', async (method) => {
-    const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
-    const request = raw.takeRequest();
-    expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
-    expect(withoutFields(request, OURS)).toEqual([SENT, ['X-One', '1']]);
-    expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
-    expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
-    expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-valid-token']);
-    expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
-    expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
-    // If a method expects a body, a Content-Length of 0 means the same as none (RFC 9110 §8.6).
-    expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
-    expect(request.rest).toHaveLength(0);
-  });
+  test.each(FORWARDED)(
+    'with the method %s arrives with header fields from the client and from the gateway',
+    async (method) => {
+      const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
+      const request = raw.takeRequest();
+      expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
+      expect(withoutFields(request, OURS)).toEqual([SENT, ['X-One', '1']]);
+      expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
+      expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
+      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-valid-token']);
+      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
+      expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
+      // In a request, a Content-Length of 0 means the same as no Content-Length (RFC 9110 §8.6).
+      expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
+      expect(request.rest).toHaveLength(0);
+    },
+  );
 
   test.each(FORWARDED)('with the method %s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
@@ -60,7 +63,7 @@ describe('a request', () => {
       ['X-Tab', 'a\tb'],
       ['Content-Type', 'a/b'],
       ['content-type', 'c/d'],
-      ["!#$%&'*+-.^_`|~1", 'every mark of a name'],
+      ["!#$%&'*+-.^_`|~1", 'every mark that a name may contain'],
       ['User-Agent', 'one'],
       ['X-Long', 'v'.repeat(14_000)],
     ] as const;
@@ -104,7 +107,7 @@ test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
 
 const LAST_CHUNK = '0\r\n\r\n';
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
-/** For a longer body, the gateway starts the upstream request once this much has arrived. */
+/** The first part of a long body. Once this part has arrived, the gateway starts the upstream request. */
 const START = 'a'.repeat(64 * 1024);
 const FRAMING = ['content-length', 'transfer-encoding'];
 
@@ -122,7 +125,7 @@ describe('a body', () => {
     async (method) => {
       await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
       expect(raw.takeRequest().body).toHaveLength(0);
-      await raw.send(`GET ${PATH}`); // nothing is left over from the previous body
+      await raw.send(`GET ${PATH}`); // checks that nothing is left over from the previous body
       expect(raw.takeRequest().start).toBe(`GET ${PATH} HTTP/1.1`);
     },
   );
@@ -173,7 +176,7 @@ describe('a body', () => {
   test.each([
     ['with a Content-Length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
     ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
-  ])('of every byte value or of 5 MB arrives unchanged when sent %s', async (_how, field, frame) => {
+  ])('with every byte value, or of 5 MB, arrives unchanged when sent %s', async (_how, field, frame) => {
     for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);

@@ -13,7 +13,7 @@ beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields that the gateway sets and hop-by-hop fields. All others come from the service. */
+/** Hop-by-hop fields, and fields that the gateway sets. All other fields come from the service. */
 const OURS = [
   ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
   ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
@@ -87,7 +87,7 @@ describe('a response', () => {
   });
 
   test('with status 304 after a conditional request arrives with its fields', async () => {
-    // Content-Length is the length of the 200 response.
+    // In a 304, Content-Length is the length that the body of a 200 would have (RFC 9110 §8.6).
     respondWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
     const conditions = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
     const response = await raw.send(`GET ${PATH}`, conditions);
@@ -104,7 +104,7 @@ describe('a response', () => {
     ['204 without a Content-Length', 204, [], []],
     ['204 with a Content-Length, which RFC 9110 §8.6 forbids', 204, ['Content-Length: 5'], []],
     ['205', 205, ['Content-Length: 0'], ['0']],
-  ])('without a body arrives without one (%s)', async (_what, status, fields, lengths) => {
+  ])('without a body arrives without a body (%s)', async (_what, status, fields, lengths) => {
     respondWith([`HTTP/1.1 ${status} No Content`, ...fields, 'X-One: 1']);
     const response = await raw.send(`DELETE ${PATH}`);
     expect(contentOf(response)).toEqual({ status, body: Buffer.alloc(0) });
@@ -140,7 +140,7 @@ test('a chunked response arrives without its chunk extensions or trailers', asyn
   await expectNextToWork();
 });
 
-test('a close-delimited response arrives complete', async () => {
+test('a close-delimited response arrives in full', async () => {
   raw.service.respond = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
@@ -181,7 +181,7 @@ test('the gateway opens a new connection if the service has closed an idle conne
   await expectNextToWork();
 });
 
-// undici refuses an unexpected 100. RFC 9110 §15.2 allows a client to ignore it.
+// RFC 9110 §15.2 allows a client to ignore an unexpected 100, but undici refuses it.
 test('an unexpected 100 is never treated as the final response', async () => {
   raw.service.respond = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
@@ -200,7 +200,7 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
 const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 
-// The service sends each part once the client has received the previous part. A gateway that buffered would block these tests.
+// The service sends each part once the client has received the previous part. If the gateway buffered, these tests would never finish.
 describe('the gateway does not buffer', () => {
   test.each([
     ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],

@@ -15,11 +15,11 @@ beforeEach(() => {
   raw.service.respond = () => ok('next');
 });
 
-/** For a longer body, the gateway starts the upstream request once this much has arrived. */
+/** The first part of a long body. Once this part has arrived, the gateway starts the upstream request. */
 const START = 'x'.repeat(64 * 1024);
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Expects the next request to get the only connection to the service, and its own response. */
+/** Expects the next request to use the only connection to the service and to get its own response. */
 async function expectNextToWork(): Promise<void> {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 }
@@ -149,7 +149,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     return begun;
   };
 
-  /** Responds with a 401. Returns the connection of the token request, which has no response yet. */
+  /** Responds with a 401. Returns the connection of the pending token request. */
   const refuse = async ({ socket }: RawConnection, response: string): Promise<RawConnection> => {
     const taken = raw.service.takeNextConnection();
     socket.write(response);
@@ -158,7 +158,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     return tokenEndpoint;
   };
 
-  /** Responds with a 401, and closes the connection before there is a new token. */
+  /** Responds with a 401, and closes the connection before the token endpoint responds. */
   const refuseAndClose = async (
     service: RawConnection,
     response: string,
@@ -166,11 +166,11 @@ describe('a 401 that the gateway holds during a refresh', () => {
   ) => {
     const tokenEndpoint = await refuse(service, response);
     disconnect(service.socket);
-    await eventLoopTurns(10); // by now, the gateway has read the end of the connection
+    await eventLoopTurns(10); // by now, the gateway has seen the connection close
     tokenEndpoint.socket.write(REFRESHED);
   };
 
-  beforeEach(async () => raw.createSession()); // a session is refreshed at most once a second
+  beforeEach(async () => raw.createSession()); // a token less than 30 s old is not refreshed
 
   test.each([
     ['without a body, on a closing connection', refusal('Content-Length: 0\r\nConnection: close')],
@@ -179,7 +179,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     ['delimited by the connection close', refusal('X-Until: the end')],
     ['with a body', refusal(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['shorter than its Content-Length', refusal('Content-Length: 5\r\nConnection: close')],
-  ])('is dropped once there is a new token, even after a close (%s)', async (_framing, response) => {
+  ])('is dropped after a refresh, even if the connection closes (%s)', async (_framing, response) => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     await refuseAndClose(service, response);
     expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
@@ -212,7 +212,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
       (socket: Socket) => socket.resetAndDestroy(),
       UNREACHABLE,
     ],
-  ])('reaches the client complete or not at all if the request is not repeated (%s)', async (...row) => {
+  ])('reaches the client in full or not at all if the request is not repeated (%s)', async (...row) => {
     const [, fields, body, disconnect, response] = row;
     const { browser, service } = await beginUpload();
     await refuseAndClose(service, refusal(`${fields}\r\nConnection: close`, body), disconnect);
@@ -220,7 +220,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     browser.socket.destroy();
   });
 
-  test('never causes a second request for a client that has disconnected, although the token is refreshed', async () => {
+  test('is not followed by a second request if the client has disconnected, even though the token is refreshed', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
     browser.socket.destroy();

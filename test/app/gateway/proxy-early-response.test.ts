@@ -27,7 +27,7 @@ const post = (...fields: string[]) => head(`POST ${PATH} HTTP/1.1`, ...fields);
 /** Returns the head of an upload with a session cookie. */
 const upload = (...fields: string[]) => post(`Cookie: ${cookie}`, ...fields);
 
-/** Opens a connection that stays unread until the test reads from it. */
+/** Opens a connection without reading from it. */
 function open(options: { allowHalfOpen?: boolean } = {}, at = testApp): Socket {
   return connect({ port: at.config.port, host: '127.0.0.1', ...options });
 }
@@ -40,7 +40,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return received;
 }
 
-/** Sends the complete upload before reading the response, like a simple client. */
+/** Sends the complete upload before reading the response, as a simple client would. */
 async function uploadThenRead(start: string): Promise<string> {
   const socket = open();
   socket.write(start);
@@ -59,7 +59,7 @@ const CLOSE = 'Connection: close';
 
 const MANY_FIELDS = Array.from({ length: 99 }, (_, index) => `a${index}:`);
 
-describe('a response before the end of an upload arrives complete and closes the connection', () => {
+describe('a response before the end of an upload arrives in full, and the connection closes', () => {
   test.each([
     ['from the service', 200, () => upload(LENGTH), 'early'],
     ['from the service to a chunked upload', 200, () => upload(CHUNKED), 'early'],
@@ -97,7 +97,7 @@ describe('a response before the end of an upload arrives complete and closes the
     expect(response).toContain(text);
   });
 
-  test('(a large response)', async () => {
+  test('even if the response is large', async () => {
     testApp.intercept = (_req, res) => {
       res.setHeader('content-length', String(4 * MIB));
       return Boolean(res.end(Buffer.alloc(4 * MIB, 'y')));
@@ -136,7 +136,7 @@ test('a response after the complete upload keeps the connection open', async () 
 });
 
 describe('a client that keeps sending after its response', () => {
-  /** A separate app with a short linger time. On a busy machine, the other uploads may take more than a second. */
+  /** A separate app with a short linger time. On a busy machine, uploads in other tests may take more than a second. */
   const shortLingerApp = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
 
   test.each([
@@ -145,7 +145,7 @@ describe('a client that keeps sending after its response', () => {
   ])('gets disconnected (%s)', async (_what, length) => {
     const socket = open({ allowHalfOpen: true }, shortLingerApp);
     socket.on('error', () => {});
-    const closed = new Promise((resolve) => socket.once('close', resolve)); // an error closes it as well
+    const closed = new Promise((resolve) => socket.once('close', resolve)); // an error also closes the socket
     socket.write(post(length));
     let received = '';
     socket.setEncoding('latin1').on('data', (part: string) => (received += part));
@@ -169,16 +169,16 @@ describe('a client that keeps sending after its response', () => {
   });
 });
 
-describe('Expect: 100-continue', () => {
+describe('a request with Expect: 100-continue', () => {
   const EXPECT = ['Content-Length: 5', 'Expect: 100-continue'];
 
-  test('never gets a 100 if the gateway refuses the request head', async () => {
+  test('never gets a 100 if the gateway refuses its head', async () => {
     const response = await sendRaw(testApp, post(...EXPECT));
     expect(response).toMatch(/^HTTP\/1.1 401 [\s\S]*connection: close\r\n/i);
     expect(response).not.toContain('100 Continue');
   });
 
-  test('gets a 100 if the gateway forwards the body, and never reaches the service', async () => {
+  test('gets a 100 if the gateway forwards its body, and reaches the service without the Expect field', async () => {
     testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('taken')));
     const socket = open().setEncoding('latin1');
     socket.write(upload(CLOSE, ...EXPECT));

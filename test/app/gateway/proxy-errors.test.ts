@@ -8,10 +8,10 @@ import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// Faulty responses from a service that accepts connections.
+// These tests cover faulty responses from a service that accepts connections.
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
-/** Only for timeouts. On a busy machine, the other tests may need more than a second. */
+/** An app for the timeout tests. On a busy machine, the other tests may need more than a second. */
 const shortTimeoutApp = useFixture(async () =>
   startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' }),
 );
@@ -25,7 +25,7 @@ const TIMEOUT = { status: 504, code: 'service_timeout' };
 const OK = 'HTTP/1.1 200 OK\r\n';
 const TWO_LENGTHS = 'Content-Length: 1\r\nContent-Length: 2';
 
-/** In Jest, the logger does not recognise Node's own errors. proxy-unreachable.test.ts tests how they are logged. */
+/** In Jest, the logger does not recognise Node's own errors, so proxy-unreachable.test.ts tests how they are logged. */
 const ANY = /"err":/;
 
 /** Expects a problem in the response, and its cause in the log. */

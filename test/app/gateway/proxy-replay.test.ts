@@ -7,7 +7,7 @@ import { valuesOf, withoutFields } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// API requests to which the service responds with a 401 (docs/api.md), and their Server-Timing.
+// These tests cover API requests to which the service responds with a 401 (docs/api.md), and their Server-Timing.
 
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
@@ -98,14 +98,17 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])('is not resent after %s', async (status) => {
-    responses.toNewToken = respond(status, 'the second response');
-    const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
-    expect(start.slice(9, 12)).toBe(status.slice(0, 3));
-    expect(rest.toString()).toBe('the second response');
-    expect(apiRequests()).toHaveLength(2);
-    expect(refreshes()).toHaveLength(1);
-  });
+  test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])(
+    'is sent at most twice (%s)',
+    async (status) => {
+      responses.toNewToken = respond(status, 'the second response');
+      const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
+      expect(start.slice(9, 12)).toBe(status.slice(0, 3));
+      expect(rest.toString()).toBe('the second response');
+      expect(apiRequests()).toHaveLength(2);
+      expect(refreshes()).toHaveLength(1);
+    },
+  );
 });
 
 describe('a request with a larger body', () => {
@@ -167,8 +170,8 @@ describe.each([
     ({ socket }: RawConnection) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1'),
   ],
 ])('a service that responds with a 401 before it has received the whole body and %s', (_how, refuse) => {
-  test('never gets a second request, and the client gets the 401 immediately', async () => {
-    const start = 'x'.repeat(KEPT); // the gateway starts the upstream request once this much of a longer body has arrived
+  test('never gets the request again, and the client gets the 401 immediately', async () => {
+    const start = 'x'.repeat(KEPT); // once this part has arrived, the gateway starts the upstream request
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);
     await service.until(start);
     refuse(service);
@@ -196,7 +199,7 @@ describe('Server-Timing', () => {
     expect(await serverTiming()).toBe(REFRESHED_TIMING);
   });
 
-  /** Sends a request. Returns its Server-Timing field without the durations. */
+  /** Sends a request, and returns the Server-Timing field without the durations. */
   async function serverTiming(body = ''): Promise<string> {
     const { fields } = await raw.send(`POST ${PATH}`, [`Content-Length: ${body.length}`], body);
     return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');

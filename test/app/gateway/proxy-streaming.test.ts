@@ -33,7 +33,7 @@ async function responseTo(req: ClientRequest): Promise<{ status: number | undefi
 }
 
 describe('an upload', () => {
-  test('that stalls before its first 64 KiB is cut off, and the service receives no request', async () => {
+  test('that stalls within its first 64 KiB is cut off, and the service receives no request', async () => {
     testApp.serviceRequests.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
     upload.write(Buffer.alloc(60_000));
@@ -41,7 +41,7 @@ describe('an upload', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that exceeds MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
+  test('that exceeds MAX_BODY_BYTES within its first 64 KiB gets a 413', async () => {
     await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
     ({ cookie } = await small.createSession());
     const upload = begin('POST', { 'transfer-encoding': 'chunked' }, small.origin);
@@ -92,7 +92,7 @@ describe('a download', () => {
   });
 });
 
-/** Starts an app that counts requests in flight. Its service accepts uploads and refreshes tokens. */
+/** Starts an app that counts requests in flight, with a service that accepts uploads and refreshes tokens. */
 async function startMeteredApp(): Promise<TestApp> {
   const metered = await startTestApp({ METRICS_PORT: '65000' });
   metered.intercept = (req, res) => {

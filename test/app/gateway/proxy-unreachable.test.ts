@@ -15,7 +15,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import type { RawConnection } from '../../support/raw-client.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
-// Unreachable services. The tests use real processes, so that the errors are the same as in production.
+// These tests of unreachable services use real processes, so the errors are the same as in production.
 
 const fleet = useFleet({ processes: 0 });
 
@@ -89,7 +89,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
 
-  test('a certificate for another name, which does not use up a pool connection', async () => {
+  test('a certificate for another name, which leaves the connection pool usable', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);

@@ -102,7 +102,7 @@ describe('the log line for a request', () => {
     expect(entries).toMatchObject([{ bytes: bytesReceived }]);
   });
 
-  test('contains the session log id, the token state and the duration of each part', async () => {
+  test('contains the session log id, the token state and the duration of each phase', async () => {
     const session = { session: 'abcdefghijklmnop', token: 'refreshed' as const, bytesIn: 3 };
     const times = { session: 0.26, token: 0, service: 1_234.56 };
     const { entries } = await logRequests([['GET', '/a']], { known: { ...session, times } });
@@ -110,7 +110,7 @@ describe('the log line for a request', () => {
     expect(entries[0]).not.toHaveProperty('tokenMs');
   });
 
-  test('is not written at level warn', async () => {
+  test('is not written at log level warn', async () => {
     expect((await logRequests([['GET', '/a']], { level: 'warn' })).lines).toEqual([]);
   });
 });
@@ -141,13 +141,13 @@ describe('a health check', () => {
     expect(summarize(logged)).toEqual(['info /healthz 200', 'info /readyz 503']);
   });
 
-  test('must be a GET or HEAD request for the exact path, so every other request is logged', async () => {
+  test('is recognised by its method and exact path, so every other request is logged', async () => {
     const paths = ['/', '/healthz/inside', '/readyzed', '/api/readyz', '/Readyz'];
     const others: Target[] = [['POST', '/readyz', 200], ...paths.map((path): Target => ['GET', path, 200])];
     expect((await logRequests([...others, ...others])).lines).toHaveLength(12);
   });
 
-  test('is logged every time at level debug', async () => {
+  test('is logged every time at log level debug', async () => {
     const logged = await logRequests([READY, READY, READY], { level: 'debug' });
     expect(summarize(logged)).toEqual(['info /readyz 200', 'debug /readyz 200', 'debug /readyz 200']);
   });

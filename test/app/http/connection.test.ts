@@ -38,9 +38,9 @@ async function openWatched() {
 }
 const requestLines = () => testApp.logged.filter((line) => line.includes('"msg":"request"'));
 
-describe('a thousand requests in one packet', () => {
+describe('a thousand requests in one write', () => {
   test.each(['/openapi.json', '/', '/healthz', API])(
-    'get a single response, which closes the connection (%s)',
+    'get a single response, and the connection closes (%s)',
     async (path) => {
       const responses = await sendRaw(testApp, request('GET', path).repeat(1_000));
       expect(statusesOf(responses)).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('a thousand requests in one packet', () => {
     },
   );
 
-  test('reach the service as a single request', async () => {
+  test('result in only one request to the service', async () => {
     const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
     expect(testApp.serviceRequests).toHaveLength(1);
@@ -112,7 +112,7 @@ test.each([
   ['malformed bytes', 'NONSENSE\r\n\r\n'],
   ['a CONNECT request', request('CONNECT', 'x:1')],
 ])(
-  'the server closes the connection on %s after a request, because the client would misattribute a response',
+  'after %s during a request, the connection closes without an error response, which would look like the pending response',
   async (_what, bytes) => {
     const client = await openConnection(testApp.config.port);
     testApp.intercept = () => true;
@@ -146,24 +146,24 @@ const PATHS =
   '/ /auth/login /auth/callback /auth/session /workspaces /console /openapi.json /api/public/v1/workspaces';
 
 test.each(PATHS.split(' '))(
-  'a malformed chunk after a GET %s head is not logged as an error',
+  'a malformed chunk after the head of a GET %s request is not logged as an error',
   async (path) => {
     for (const session of ['', `Cookie: ${cookie}\r\n`]) {
       const client = connect(testApp.config.port, '127.0.0.1');
       const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
-      client.on('error', () => {}); // a reset ends the connection as well
+      client.on('error', () => {}); // a reset also ends the connection
       client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
       await ended;
       client.destroy();
     }
-    // Once a later request has been logged, these two have been logged as well.
+    // By the time a later request has been logged, both earlier requests have been logged.
     await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
     await eventually(async () => testApp.logged.some((line) => line.includes('"path":"/later"')));
     expect(testApp.logged.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
   },
 );
 
-test('a client that reads a large response slowly but steadily receives all of it', async () => {
+test('a client receives all of a large response if it reads slowly but steadily', async () => {
   const [size, step, silenceMs] = [64_000_000, 16_000_000, 60_000];
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'setTimeout'],

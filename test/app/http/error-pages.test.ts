@@ -76,7 +76,7 @@ test.each([
 
 const [AGAIN, START, WORKSPACES] = [
   (path: string) => `Try again: ${path}`,
-  'Go to the start page: /',
+  'Go to the home page: /',
   'Go to your workspaces: /workspaces',
 ];
 
@@ -95,7 +95,7 @@ test.each([
   expect(linksOf(response.text)).toEqual(links);
 });
 
-test('an error page that offers to try again shows how long to wait', async () => {
+test('an error page that offers a retry shows how long to wait', async () => {
   const { response } = await fail(outage);
   expect(response.text).toContain('<p data-retry-after="2">You can try again in');
   expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
@@ -136,7 +136,7 @@ test.each([
   ['the page that failed', new AppError('permission_missing'), 'Sign in again', '/page?a=1&b=%2F'],
   ['the page given with the error', new AppError('code_missing', { returnTo: '/' }), 'Try again', '/'],
 ])(
-  'the page for an error that a sign-in can fix has a sign-in link that returns to %s',
+  'if a sign-in can fix an error, the error page has a sign-in link that returns to %s',
   async (_where, error, label, returnTo) => {
     const { response } = await fail(error, { path: '/page?a=1&b=%2F' });
     expect(linksOf(response.text)[0]).toBe(`${label}: /auth/login?return_to=${encodeURIComponent(returnTo)}`);

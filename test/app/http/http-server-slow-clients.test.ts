@@ -11,10 +11,10 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
-/** For a longer body, the gateway starts the upstream request once this much has arrived. */
+/** The first part of a long body. Once this part has arrived, the gateway starts the upstream request. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
-/** Much shorter than each time limit. */
+/** A pause much shorter than each time limit, in ms. */
 const DRIP_MS = 50;
 
 const testApp = useTestApp({}, undefined, {
@@ -26,7 +26,7 @@ let cookie: string;
 let socket: Socket;
 let received: string;
 let closed: Promise<unknown>;
-/** Resolves once the request has ended at the service, with whether the whole body arrived. */
+/** Resolves once the request has ended at the service, with true if the whole body arrived. */
 let arrivedWhole: Promise<boolean>;
 /** Makes the service read the whole body. */
 let take: Interceptor;
@@ -53,7 +53,7 @@ async function open(at: TestApp): Promise<void> {
   closed = new Promise((resolve) => socket.once('close', resolve));
 }
 
-/** Starts an app with a single short limit, and connects to it. On a busy machine, a second short limit could interfere. */
+/** Starts an app with a single short limit, and connects to that app. On a busy machine, a second short limit could interfere. */
 async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
   const own = await startTestApp({}, undefined, limits);
   own.intercept = take;
@@ -91,7 +91,7 @@ describe('a request head', () => {
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
   });
 
-  test('that never begins has its connection closed', async () => {
+  test('that never begins makes the server close the connection', async () => {
     await closed;
     expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
@@ -107,7 +107,7 @@ describe('a request head', () => {
 });
 
 describe('a request body', () => {
-  test('that arrives slowly but steadily reaches the service complete', async () => {
+  test('that arrives at a slow, steady pace reaches the service in full', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 1 });
     socket.write(head('Connection: close', 'Content-Length: 24'));
     await drip('x', 24); // takes longer than the silence limit
@@ -116,7 +116,7 @@ describe('a request body', () => {
     expect(await arrivedWhole).toBe(true);
   });
 
-  test('that stalls halfway has its connection closed, and the gateway aborts the upstream request', async () => {
+  test('that stalls halfway makes the gateway close the connection and abort the upstream request', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
     socket.write(`${head('Content-Length: 100000')}${START}`);
     expect(await arrivedWhole).toBe(false);
@@ -143,7 +143,7 @@ describe('a request body', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that trickles in endlessly during its response makes the gateway abort the response', async () => {
+  test('that trickles in endlessly during the response makes the gateway abort the response', async () => {
     testApp.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
@@ -174,13 +174,13 @@ test.each([
   expect(await closed).toBe(true);
 });
 
-describe('an HTTP/1.0 client, for which a closed connection ends the response,', () => {
+describe('an HTTP/1.0 client, which takes a closed connection for the end of the response,', () => {
   const http10 = (method: string, ...fields: string[]) =>
     head(...fields)
       .replace('POST', method)
       .replace('HTTP/1.1', 'HTTP/1.0');
 
-  test('gets a reset if its body trickles in endlessly during the response', async () => {
+  test('gets a reset if its request body trickles in endlessly during the response', async () => {
     testApp.intercept = (_req, res) => res.write('half') || true;
     const outcome = waitForClose(socket);
     socket.write(http10('POST', 'Content-Length: 100000') + START);
@@ -207,7 +207,7 @@ describe('an HTTP/1.0 client, for which a closed connection ends the response,',
   });
 });
 
-test('the server closes an idle connection after the time announced in Keep-Alive', async () => {
+test('the server closes an idle connection after the timeout in its Keep-Alive header', async () => {
   await using _own = await openOwn({ clientIdleSeconds: 1 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');

@@ -6,7 +6,7 @@ import { HttpServer } from '../../../src/http/http-server.ts';
 import { bindPort } from '../../../src/http/listening.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 
-test('a client that connects before the server is up is disconnected if the server never starts', async () => {
+test('if the server never starts, a client that connected beforehand is disconnected', async () => {
   const bound = await bindPort('127.0.0.1', 0);
   const early = connect(bound.port, '127.0.0.1');
   const closed = new Promise((resolve) => early.once('close', resolve));
@@ -44,7 +44,7 @@ test('a bound port is freed if no server takes it over', async () => {
 
 test('binding to the address of another machine throws an error that names the settings to change', async () => {
   await expect(bindPort('192.0.2.7', 0, 'LOCAL_SERVICE_')).rejects.toThrow(
-    "192.0.2.7:0 can't be listened on (EADDRNOTAVAIL). Change LOCAL_SERVICE_HOST or LOCAL_SERVICE_PORT.",
+    "192.0.2.7:0 can't be bound (EADDRNOTAVAIL). Change LOCAL_SERVICE_HOST or LOCAL_SERVICE_PORT.",
   );
 });
 

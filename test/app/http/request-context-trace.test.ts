@@ -17,7 +17,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'rojo=1, congo=t61' };
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
 
-/** Sends a request. Resolves with its request id. */
+/** Sends a request, and resolves with the request id. */
 const get = async (path: string, headers: Record<string, string>) => {
   const response = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
   await response.text();
@@ -54,7 +54,7 @@ describe('a trace', () => {
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
-  test('is forwarded with a token refresh that its request causes', async () => {
+  test('is forwarded with a token refresh caused by the traced request', async () => {
     testApp.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
     const { cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -63,7 +63,7 @@ describe('a trace', () => {
     await lineOf(id); // otherwise the line could appear during the next test
   });
 
-  test('that is malformed is neither logged nor forwarded, nor is its tracestate', async () => {
+  test('that is malformed is neither logged nor forwarded, and its tracestate is dropped', async () => {
     const id = await getFromService(MALFORMED);
     const [sent = { traceparent: 'no request' }] = sentHeaders();
     expect(Object.keys(sent).filter((name) => name.startsWith('trace'))).toEqual([]);

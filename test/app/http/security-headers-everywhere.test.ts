@@ -57,7 +57,7 @@ async function headersOf(line: string, withCookie: boolean): Promise<Map<string,
   );
 }
 
-/** Responses from the service may keep its headers. */
+/** A response from the service may keep the service's own headers. */
 const isOfService = (line: string, withCookie: boolean) => withCookie && line === 'GET /api/public/v1/things';
 
 const cases = [
@@ -74,13 +74,13 @@ test.each(cases)('the response to %s (cookie: %j) has the security headers', asy
   expect([...headers.keys()].filter((name) => /^access-control-|^server$/.test(name))).toEqual([]);
 });
 
-// Express itself responds to OPTIONS, and sends only the names of the methods.
+// Express itself responds to OPTIONS, with only a list of methods.
 const ownCases = cases.filter(
   ([line, withCookie]) => !isOfService(line, withCookie) && !line.startsWith('OPTIONS'),
 );
 
 test.each(ownCases)(
-  'the response to %s (with a cookie: %j) has a content type and does not name any software',
+  'the response to %s (cookie: %j) has a content type and does not name any software',
   async (line, withCookie) => {
     const headers = await headersOf(line, withCookie);
     expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);

@@ -16,13 +16,13 @@ import { openByteReader, waitForClose } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
-/** Much longer than any test. */
+/** A time much longer than any test, in ms. */
 const LONG_MS = 60_000;
 
 type Handle = (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown;
 type Options = Partial<ShutdownOptions>;
 
-/** Creates a server on a bound port. `listen()` starts it. The handler learns whether the drain refuses the request. */
+/** Creates a server on a bound port. The returned `listen()` starts the server, which tells `handle` whether to refuse a request. */
 async function createDrainable(handle: Handle, options: Options = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const log = createLog('silent');
@@ -49,7 +49,7 @@ async function serveEarlyClient(options: Options = {}) {
 
 type Started = Awaited<ReturnType<typeof serve>>;
 
-/** Starts a server. By default, it responds with `refused` or `served`. */
+/** Starts a server that responds with `refused` or `served` by default. */
 async function serve(
   options: Options = {},
   handle: Handle = (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
@@ -78,7 +78,7 @@ async function open({ server, port }: Started) {
   return Object.assign(client, { sendWhole });
 }
 
-/** Sends a request. Resolves with its response. */
+/** Sends a request, and resolves with the response. */
 async function send(client: Socket, path = '/'): Promise<string> {
   client.write(REQUEST.replace('/', path));
   const closed = once(client, 'close').then(() => ['closed without a response']);

@@ -121,7 +121,7 @@ describe('Cloakroom', () => {
     ['If-Match', { 'if-match': '"another"' }],
     ['If-None-Match', { 'if-none-match': '*' }],
     ['If-Unmodified-Since', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
-  ])('ignores %s and serves the whole file, so that caches store no error', async (_what, headers) => {
+  ])('ignores %s and serves the whole file, so that caches never store an error', async (_what, headers) => {
     const response = await open(cssUrl()).set(headers).expect(200);
     expect(response.text).toBe(await css());
   });

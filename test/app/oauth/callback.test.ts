@@ -56,7 +56,7 @@ describe('a completed sign-in', () => {
     expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test('returns each of two tabs that started at the same time to its own page', async () => {
+  test('redirects to the page of its own tab if two tabs sign in simultaneously', async () => {
     const browser = new Browser();
     const [first, second] = await Promise.all([
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),
@@ -85,7 +85,7 @@ describe('a completed sign-in', () => {
 });
 
 describe('a callback', () => {
-  test('from a user who denied access gets a 403 page that offers to try again', async () => {
+  test('from a user who denied access gets a 403 page that offers a retry', async () => {
     const { browser, state } = await startSignIn(testApp, { returnTo: '/workspaces?page=3' });
     const page = await openCallback(browser, { state, error: 'access_denied' });
     expect(page.status).toBe(403);
@@ -105,7 +105,7 @@ describe('a callback', () => {
     expect(page.text).not.toMatch(/alert\(1\)|0900/);
   });
 
-  test('logs only error codes that OAuth defines', async () => {
+  test('is logged only with error codes that OAuth defines', async () => {
     for (const error of ['QUERYVALUESEKRET-eyJhbGciOi.abc', 'unsupported_response_type']) {
       const { browser, state } = await startSignIn(testApp);
       expect((await openCallback(browser, { state, error })).status).toBe(502);
@@ -122,7 +122,7 @@ describe('a callback', () => {
   });
 
   test.each<Record<string, string>>([{}, { code: 'x' }, { state: 'unknown', code: 'x' }])(
-    'with %j and no sign-in transaction gets a 400 page that offers to try again',
+    'with %j and no sign-in transaction gets a 400 page that offers a retry',
     async (parameters) => {
       const page = await openCallback(new Browser(), parameters);
       expect(page.status).toBe(400);
@@ -130,7 +130,7 @@ describe('a callback', () => {
     },
   );
 
-  test('that arrives twice gets a 400 page, or redirects a signed-in user to the workspaces', async () => {
+  test('that arrives twice redirects a signed-in user to the workspaces and shows other users a 400 page', async () => {
     const browser = new Browser();
     const address = await signInAtService(browser);
     await browser.fetch(address);
@@ -142,7 +142,7 @@ describe('a callback', () => {
     expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
-  test('for a sign-in that another version of Cloakroom started gets a 400 page', async () => {
+  test('for a sign-in started by another Cloakroom version gets a 400 page', async () => {
     const { browser, state } = await startSignIn(testApp);
     const [key = ''] = await testApp.redis.keys(`cloakroom:signin:${hashId(state)}`);
     await testApp.redis.set(key, testApp.services.encryption.encrypt('{}', state, key), 'KEEPTTL');
@@ -153,7 +153,7 @@ describe('a callback', () => {
     ['refuses the code', '{"error":"invalid_grant"}'],
     ['responds without a token', '{}'],
     ['closes the connection', null],
-  ])('gets a 502 page that offers to try again if the token endpoint %s', async (_what, body) => {
+  ])('gets a 502 page that offers a retry if the token endpoint %s', async (_what, body) => {
     const { browser, state } = await startSignIn(testApp);
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return false;
@@ -178,7 +178,7 @@ describe('a callback', () => {
     'code=SEKRET-1',
     '/code=SEKRET-1',
     '%2Fcode%3DSEKRET-1',
-  ])('at a mangled URL never logs its values: /auth/callback%s', async (mangled) => {
+  ])('at a mangled URL is logged without parameter values: /auth/callback%s', async (mangled) => {
     testApp.logged.length = 0;
     const response = await fetch(`${testApp.origin}/auth/callback${mangled}`);
     expect(response.status).toBe(404);
@@ -214,7 +214,7 @@ test('the log contains no secrets from sign-ins, sessions or request targets', a
   }
 });
 
-test('ending a previous session is retried, and the cause is logged if it keeps failing', async () => {
+test('ending a previous session is retried, and the cause is logged if every attempt fails', async () => {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
   const log = createLog('info', { write });

@@ -6,7 +6,7 @@ import { startSignIn } from '../../support/test-app.ts';
 
 const testApp = useTestApp();
 
-test('a sign-in sends PKCE, a fresh state and the exact redirect_uri to the service', async () => {
+test('a sign-in sends a PKCE challenge, a fresh state and the exact redirect_uri to the service', async () => {
   const [{ address: one }, { address: two }] = [await startSignIn(testApp), await startSignIn(testApp)];
   expect(one.origin + one.pathname).toBe(`${testApp.serviceOrigin}/api/public/v1/authorization/oauth2/`);
   expect(Object.fromEntries(one.searchParams)).toEqual({

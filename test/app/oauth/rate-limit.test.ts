@@ -19,11 +19,11 @@ const COUNT_KEYS = 'cloakroom:sign-in-counts:*';
 
 afterAll(closeConnections);
 
-/** Starts a sign-in. The headers may claim a client address. */
+/** Starts a sign-in with these additional headers. */
 const signIn = async (origin: string, headers: Readonly<Record<string, string>> = {}) =>
   send(origin, '', { path: LOGIN_PATH, headers: { ...HTML, ...headers } });
 
-/** Starts sign-ins one after another. Resolves with their responses. */
+/** Starts sign-ins one after another, and resolves with the responses. */
 async function signInTimes(count: number, origin: string): Promise<FleetResponse[]> {
   const responses = [];
   for (let at = 0; at < count; at += 1) responses.push(await signIn(origin));
@@ -37,16 +37,16 @@ test('a sign-in above the limit gets a 429 page that shows how long to wait', as
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
   expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
-  // Wait for a moment at which rounding to the nearest second would round down.
+  // Wait until rounding the remaining time to the nearest second would round it down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
   const { status, headers, body } = await signIn(testApp.origin);
   expect(status).toBe(429);
   expect(headers['content-type']).toMatch(/^text\/html/);
-  // Fractions of a second are rounded up, so a client that waits this long reaches the next window.
+  // Retry-After is rounded up to whole seconds, so a client that obeys it retries in the next window.
   expect(Number(headers['retry-after']) * 1_000).toBeGreaterThanOrEqual(leftMs());
   expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
-  expect(body).toContain('Too many attempts to sign in');
+  expect(body).toContain('Too many sign-in attempts');
   expect(body).toContain('10 minutes');
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });
@@ -71,7 +71,7 @@ test('Redis stores a client address only as a keyed hash, with a separate key de
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
   const [sessionKey = Buffer.alloc(0)] = testApp.services.secrets.current.sessionKeys;
-  // A leak of these keys, which have other uses, must not reveal the addresses.
+  // These keys have other uses, and a leaked key must not reveal addresses.
   const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
   const derived = labels.map((label) => Buffer.from(hkdfSync('sha256', sessionKey, '', label, 32)));
   const keys = [sessionKey, ...derived].flatMap((bytes) => [bytes, bytes.toString('base64url')]);
@@ -95,7 +95,7 @@ test('a window lasts ten minutes from the first sign-in, and then a new window s
   const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
-  // While Redis is slow, the process's own count applies.
+  // Retry, because the process uses its own count while Redis is slow.
   await eventually(async () => {
     await testApp.redis.pexpireat(key, 1); // lets the key expire
     return (await signIn(testApp.origin)).status === 302;
@@ -139,7 +139,7 @@ test.each([
 test('processes share their counts', async () => {
   await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
   expect(tally(await signInTimes(4, fleet.at(0).url))).toEqual({ 302: 4 });
-  // By its own count, which applies while Redis is slow, the other process would accept all of them.
+  // While Redis is slow, the other process uses its own count and may accept some of these sign-ins.
   expect(tally(await signInTimes(4, fleet.at(1).url))).toHaveProperty(['429']);
 });
 
@@ -156,12 +156,12 @@ test('while Redis is down or hangs, a process uses its own counts and responds w
   server.resume();
   await server.kill();
   expect(await three()).toEqual([429, 429, 429]);
-  // Redis is empty and has lost the script.
+  // Redis restarts without its data and scripts.
   await server.restart('empty');
   await untilReady(fleet.at(0));
   await eventually(async () => {
     const isCountedAnew = String(await three()) === '302,302,429';
-    // While Redis is slow, the process's own count applies.
+    // Retry, because the process uses its own count while Redis is slow.
     if (!isCountedAnew) await fleet.redis.flushall();
     return isCountedAnew;
   });
@@ -179,7 +179,7 @@ test('a sign-in sends its next Redis command without waiting for a slow count', 
   await started;
 });
 
-test('embedded requests from another site are refused and not counted', async () => {
+test('cross-site subresource requests are refused and not counted', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const crossSite = async (mode: string, dest: string) => {
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
@@ -189,7 +189,7 @@ test('embedded requests from another site are refused and not counted', async ()
   expect(await crossSite('navigate', 'document')).toBe(302);
 });
 
-test('a sign-in without a session takes little memory in Redis, however long its return_to', async () => {
+test('a sign-in without a session takes little memory in Redis, however long its return_to is', async () => {
   await using testApp = await startTestApp();
   const memoryOf = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
     await testApp.redis.flushall();
@@ -243,14 +243,14 @@ test('a process forgets its oldest counts if there are too many addresses', () =
 
 const WINDOW_MS = 60_000;
 
-/** Resolves with a function that counts sign-ins like a separate process. */
+/** Resolves with a function that counts sign-ins as a separate process would. */
 async function createCounts(redis: RedisClient) {
   const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
   await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
   return async (key: string) => (await counts.increment(key)).totalHits;
 }
 
-test('in a cluster, each master counts its own keys, even after it has lost the script', async () => {
+test('in a cluster, each master counts sign-ins for the keys in its slots, even after losing the script', async () => {
   await using topology = await startCluster();
   const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(redis);

@@ -57,7 +57,7 @@ describe('GET /auth/session', () => {
 });
 
 describe('POST /auth/session', () => {
-  test('restarts the idle time but not the maximum age, and responds like GET', async () => {
+  test('restarts the idle timeout but not the maximum age, and responds like GET', async () => {
     await expireIn50Seconds();
     const before = await getStatus();
     const extended = await extend().expect(200);
@@ -94,16 +94,21 @@ describe('POST /auth/session', () => {
   });
 });
 
-test.each([API_PATH, '/'])('a request for %s restarts the idle time with one Redis command', async (path) => {
-  testApp.intercept = (_req, res) => Boolean(res.end());
-  await expireIn50Seconds();
-  await testApp.redis.config('RESETSTAT');
-  await request(testApp.origin).get(path).set('cookie', cookie);
-  const commands = [...(await testApp.redis.info('commandstats')).matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)];
-  const sent = commands.map(([, name, calls]) => `${name} ${calls}`);
-  expect(sent.filter((line) => !OF_THE_TEST.test(line))).toEqual(['getex 1']);
-  expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
-});
+test.each([API_PATH, '/'])(
+  'a request for %s restarts the idle timeout with one Redis command',
+  async (path) => {
+    testApp.intercept = (_req, res) => Boolean(res.end());
+    await expireIn50Seconds();
+    await testApp.redis.config('RESETSTAT');
+    await request(testApp.origin).get(path).set('cookie', cookie);
+    const commands = [
+      ...(await testApp.redis.info('commandstats')).matchAll(/cmdstat_([\w|]+):calls=(\d+)/g),
+    ];
+    const sent = commands.map(([, name, calls]) => `${name} ${calls}`);
+    expect(sent.filter((line) => !OF_THE_TEST.test(line))).toEqual(['getex 1']);
+    expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
+  },
+);
 
 /** Commands that the test itself sends, and commands that open and check connections. */
 const OF_THE_TEST = /^(?:config|info|ttl|expire|client|ping|command)/;

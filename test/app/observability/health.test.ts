@@ -173,7 +173,7 @@ describe('with a cluster', () => {
     return response;
   };
 
-  test('the process is ready while any master is serving, and limited while one is full', async () => {
+  test('the process is ready while any master is serving, and limited while one master is full', async () => {
     const [first, second] = masters;
     if (first === undefined || second === undefined) throw new Error('no masters');
     expect(await readyzInTime()).toEqual(READY);
@@ -183,7 +183,7 @@ describe('with a cluster', () => {
     for (const { connection } of masters) connection.disconnect();
 
     process.kill(first.node.pid, 'SIGSTOP');
-    // Load balancers have short timeouts, so the response must not wait for the command to the hanging master.
+    // Load balancers have short timeouts, so the response must not wait for the command to the hung master.
     if (!(cluster instanceof Cluster)) throw new Error('no cluster');
     const hanging = cluster.nodes('master').find(({ options }) => options.port === first.port);
     const timedOut = hanging?.info('memory').catch(() => 'timed out');

@@ -7,7 +7,7 @@ import { openConnection } from '../../support/raw-client.ts';
 
 const REQUEST = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Serves one metric that counts its collections. A collection waits for `go()`. */
+/** Serves one metric, which counts how often it is collected. Each collection waits for `go()`. */
 async function serve() {
   let gathered = 0;
   let go = () => {};
@@ -49,7 +49,7 @@ test('requests during a collection share its result, and the next request starts
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
   for (const client of together) client.socket.write(REQUEST);
   await eventually(async () => served.gathered() > 0);
-  // This request is sent last. Once it has a response, the server has read all the others.
+  // Once this last request has a response, the server has read all the other requests.
   const other = await openConnection(served.port);
   other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await other.closed;
@@ -60,7 +60,7 @@ test('requests during a collection share its result, and the next request starts
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('at most 16 of a hundred connections stay open, and new connections are accepted once they have closed', async () => {
+test('the server keeps at most 16 of a hundred connections open, and accepts new connections once those have closed', async () => {
   await using served = await serve();
   served.go();
   let closed = 0;

@@ -16,7 +16,7 @@ const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '
 const server = useFixture(startPrivateRedis);
 /** The test's own connection, as the default user. */
 const redis = useFixture(async () => openRedis(server.url));
-/** Uses a Redis user with the documented permissions. */
+/** An app whose Redis user has only the documented permissions. */
 const testApp = useFixture(async () => {
   await redis.call(command, ...words, '>PASSWORD');
   return startTestApp({ REDIS_URL: urlOfUser() });
@@ -43,7 +43,7 @@ test('the doctor finds no problem with the documented Redis user', async () => {
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('the documented Redis user may neither administer Redis nor access the keys of other programs', async () => {
+test('the documented Redis user can neither administer Redis nor access the keys of other programs', async () => {
   await using own = await openRedis(urlOfUser());
   for (const forbidden of ['CONFIG GET *', 'KEYS *', 'FLUSHALL', 'GET other:key']) {
     const [name = '', ...rest] = forbidden.split(' ');

@@ -24,7 +24,7 @@ test('every master can be read as soon as the client is ready', async () => {
   expect(new Set(values)).toEqual(new Set([null]));
 });
 
-test('a changed password is used at every node and for new connections', async () => {
+test('a changed password is used on every node and for new connections', async () => {
   const tellAll = async (...command: string[]) => tell(nodesByShard().flat(), ...command);
   await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
   const url = topology.url.replace(/:[^/]+@/, 'app:one@');
@@ -50,7 +50,7 @@ test('a changed password is used at every node and for new connections', async (
 test.each([
   ['with a password', 'guest:one', 'guest'],
   ['with the password of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
-])('if one node refuses a login, the others keep the previous one (%s)', async (_how, before, user) => {
+])('if one node refuses a login, other nodes keep the old login (%s)', async (_how, before, user) => {
   const shards = nodesByShard();
   const [, ...others] = shards;
   await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
@@ -64,7 +64,7 @@ test.each([
   expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
 });
 
-test('a login is tried at every node, whichever node stores the key', async () => {
+test('a login is tried on every node, not only on the node that stores the key', async () => {
   const shards = nodesByShard();
   await tell(shards.flat(), 'ACL', 'SETUSER', 'tried', 'reset', 'on', '>one', '~cloakroom:*', '+@all');
   const login = { username: 'tried', password: 'one' };
@@ -97,7 +97,7 @@ test('while a slot is moving to another master, every key can still be found', a
   expect(await readAll()).toEqual(keys);
 });
 
-test('during a requested failover, only commands on a connection that ioredis replaces fail', async () => {
+test('during a requested failover, commands fail only on a connection that ioredis replaces', async () => {
   const [{ master, replica }] = topology.shards;
   const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
   const readAll = async () => {
@@ -111,7 +111,7 @@ test('during a requested failover, only commands on a connection that ioredis re
     return isReplica(master);
   });
   expect(await readAll()).toEqual([]);
-  // ioredis replaces a connection whose node redirects to itself. Commands in flight on it fail.
+  // ioredis replaces a connection whose node redirects to itself, and commands in flight on that connection fail.
   expect(failures.filter((errors) => errors.length > 0).length).toBeLessThanOrEqual(1);
   expect(failures.flat().filter((error) => error !== 'Error: Connection is closed.')).toEqual([]);
 });

@@ -15,7 +15,7 @@ async function untilServed(client: Redis): Promise<void> {
 
 describe('changing the login', () => {
   const SECONDS = 1_000;
-  /** The secrets have multi-byte characters and characters that a URL must encode. */
+  /** The secrets contain multi-byte characters and characters that must be percent-encoded in a URL. */
   const SECRETS = { one: 'pass:word/@1', two: 'wörter ✓' };
 
   const server = useFixture(startPrivateRedis);
@@ -72,7 +72,7 @@ describe('changing the login', () => {
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
-  test('allows a client to connect after Redis refused its old password', async () => {
+  test('lets a client connect after Redis has refused its old password', async () => {
     await redis.call('ACL', 'SETUSER', 'one', 'resetpass', '>another');
     await using client = createClient(urlOf('one'));
     await expect(redisReady(client)).rejects.toThrow("Redis can't be used");
@@ -106,7 +106,7 @@ describe('a trial login', () => {
   };
 
   const server = useFixture(async () => startPrivateRedis(['requirepass secret']));
-  /** Uses a separate database. */
+  /** A client that uses a separate database. */
   const client = useFixture(async () => openRedis(`${server.url.replace('://', '://:secret@')}?db=1`));
 
   beforeAll(async () => {
@@ -115,12 +115,12 @@ describe('a trial login', () => {
   });
 
   test.each<[what: string, login: RedisLogin, problem: string]>([
-    ['no password', {}, 'REDIS_URL has no password, and Redis requires one'],
+    ['no password', {}, 'REDIS_URL has no password, but Redis requires one'],
     ['a wrong password', { password: 'another' }, REFUSED],
     ['an unknown user', { username: 'unknown', password: 'one' }, REFUSED],
-    ['a user who may not read', { username: 'unreading', password: 'one' }, NO_RIGHT],
-    ['a user who may access only other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
-    ['a user who may not use this database', { username: 'unselecting', password: 'one' }, NO_RIGHT],
+    ['a user without permission to read', { username: 'unreading', password: 'one' }, NO_RIGHT],
+    ['a user with access only to other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
+    ['a user without access to this database', { username: 'unselecting', password: 'one' }, NO_RIGHT],
   ])('with %s is refused', async (_what, login, problem) => {
     await expect(tryLogin(client, login, PREFIX)).rejects.toThrow(new ConfigError([problem]));
   });
@@ -140,7 +140,7 @@ describe('a trial login', () => {
   test('succeeds if Redis terminates in the meantime', async () => {
     await using killed = await startPrivateRedis();
     await using lost = await openRedis(killed.url);
-    process.kill(killed.pid, 'SIGSTOP'); // it still accepts connections but does not reply
+    process.kill(killed.pid, 'SIGSTOP'); // Redis still accepts connections but does not reply
     const trial = tryLogin(lost, { password: 'another' }, PREFIX);
     process.kill(killed.pid, 'SIGKILL');
     await expect(trial).resolves.toBeUndefined();

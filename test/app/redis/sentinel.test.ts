@@ -41,7 +41,7 @@ test('a client skips a Sentinel that hangs', async () => {
   }
 });
 
-test('a former master is not read when it recovers after a failover', async () => {
+test('a client does not read from a former master that recovers after a failover', async () => {
   await using client = await openSettled();
   const read = createSessionReads(client, 60);
   const readBoth = async () => Promise.all([read('key'), read('key')]);
@@ -71,9 +71,9 @@ test('closing the client takes no longer than a command timeout, even if the mas
   });
 });
 
-// These tests come last, because Sentinels whose login was refused for a moment are slow to fail over.
+// These tests come last, because Sentinels are slow to fail over after a refused login.
 
-test('a new login is tried at the master', async () => {
+test('a new login is tried on the master', async () => {
   await using client = await openSettled();
   const master = await topology.master();
   await master.sendCommand('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');

@@ -29,7 +29,7 @@ const unavailable = (message: RegExp) => ({
   }),
 });
 
-/** Runs `work`. Resolves with the number of EVAL and GETEX commands that Redis ran, including in scripts. */
+/** Runs `work`. Resolves with the number of EVAL and GETEX commands that Redis ran, including those run by scripts. */
 async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; getex: number }> {
   await redis.config('RESETSTAT');
   await work();
@@ -55,7 +55,7 @@ describe.each([
     return first;
   };
 
-  test('returns the value and restarts its time to live', async () => {
+  test('returns the value and resets its time to live', async () => {
     await redis.set('key', 'value', 'EX', 10);
     expect(await readFirst('key')).toBe('value');
     expect(await redis.ttl('key')).toBeGreaterThan(IDLE_SECONDS - 10);
@@ -192,7 +192,7 @@ test.each([
   expect(await reader.client.client('ID')).not.toBe(before);
 });
 
-test('an error for all keys fails the batch but keeps the connection', async () => {
+test('an error for all keys fails the batch but does not close the connection', async () => {
   const before = await reader.client.client('ID');
   await redis.config('SET', 'min-replicas-to-write', '1');
   try {
@@ -205,7 +205,7 @@ test('an error for all keys fails the batch but keeps the connection', async () 
   expect(await reader.client.client('ID')).toBe(before);
 });
 
-test('if the Redis user may not run EVAL, a batch fails with the error from Redis', async () => {
+test('if the Redis user lacks permission to run EVAL, a batch fails with the error from Redis', async () => {
   const rules = ['on', '>secret', '~*', '+@all', '-eval'];
   await redis.call('ACL', 'SETUSER', 'modest', 'reset', ...rules);
   await using modest = await openSessionReader(server.url.replace('://', '://modest:secret@'), IDLE_SECONDS);

@@ -9,7 +9,7 @@ import { storeReply } from '../../../src/redis/client.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
 import { openRedis } from '../../support/redis/clients.ts';
 
-/** A command times out after 1.5 s, and its connection is closed soon afterwards. */
+/** A command times out after 1.5 s, and the watchdog closes the connection 0.2 s later. */
 const SILENCE_TIMEOUT_MS = 1_700;
 
 describe('a connection', () => {
@@ -74,7 +74,7 @@ describe('a connection', () => {
   });
 });
 
-test('a reply that arrived while the process stalled is accepted, however long the stall', async () => {
+test('a reply that arrived while the process stalled is accepted, however long the stall was', async () => {
   await using server = await startPrivateRedis();
   await using client = await openRedis(server.url);
   const { stream } = client;

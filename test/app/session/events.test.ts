@@ -207,7 +207,7 @@ describe('the token state in the log line for a request is', () => {
   });
 });
 
-test('the log line for a request contains the byte counts in both directions and the duration of each part', async () => {
+test('the log line for a request contains the byte counts in both directions and the duration of each phase', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
   const { cookie } = await testApp.createSession();
   const init = { method: 'PUT', headers: SAME_SITE, body: 'twelve bytes' };

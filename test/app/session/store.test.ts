@@ -46,7 +46,7 @@ const createStore = () =>
 const record = () => ({ grant: GRANT, createdAt: clock });
 const keyOf = (sessionId: string) => `test:session:${hashId(sessionId)}`;
 
-/** Reads a session like another process, with nothing cached. */
+/** Reads a session as another process would, without a cache. */
 async function read(sessionId: string) {
   const session = await createStore().read(sessionId);
   if (session === null) throw new Error('no session');
@@ -54,7 +54,7 @@ async function read(sessionId: string) {
 }
 
 describe('a session in Redis', () => {
-  test('is read as it was created', async () => {
+  test('is read back unchanged', async () => {
     await store.create(id, record());
     expect(await read(id)).toMatchObject({ id, record: record() });
   });
@@ -65,19 +65,16 @@ describe('a session in Redis', () => {
     expect(await store.read(id)).not.toBeNull();
     clock += 1;
     expect(await store.read(id)).toBeNull();
-    await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // the read ends it in the background
+    await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // the read ends the session in the background
     clock -= 500_000;
     expect(await store.read(id)).toBeNull();
   });
 
-  test.each(['no JSON', '{"version":2}'])(
-    'with the foreign record %j is treated as missing',
-    async (text) => {
-      const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
-      await redis.set(keyOf(id), encrypted, 'EX', 100);
-      expect(await store.read(id)).toBeNull();
-    },
-  );
+  test.each(['no JSON', '{"version":2}'])('whose record is %j is treated as missing', async (text) => {
+    const encrypted = createEncryption({ current: [KEY] }).encrypt(text, id, keyOf(id));
+    await redis.set(keyOf(id), encrypted, 'EX', 100);
+    expect(await store.read(id)).toBeNull();
+  });
 
   test('cannot be created twice', async () => {
     await store.create(id, record());
@@ -139,7 +136,7 @@ describe('replacing a session', () => {
     expect(await store.read(id)).toBeNull();
   });
 
-  test('prevents endUnchanged() from ending the session with the old record', async () => {
+  test('prevents endUnchanged() with the old record from ending the session', async () => {
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.endUnchanged(session)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);

@@ -23,17 +23,17 @@ import { useFixture } from '../../support/fixtures.ts';
 export const IDLE_SECONDS = 600;
 
 export interface BrowserAppOptions {
-  /** Origin of a service to use instead of the small service. */
+  /** The origin of a service to use instead of the small service. */
   readonly serviceOrigin?: string;
   readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
-  /** Maximum number of connections to the service. The limit on pages in flight depends on it. */
+  /** The maximum number of connections to the service. The limit on pages in flight depends on this number. */
   readonly connections?: number;
   readonly now?: () => number;
   readonly log?: Logger;
-  /** Whether the session has ended. */
+  /** Returns whether the session has ended. */
   readonly hasEnded?: () => boolean;
-  /** Receives every failure that the workspace browser passes on. */
+  /** Receives every error that the workspace browser passes to Express. */
   readonly onFailure?: (error: unknown) => void;
 }
 

@@ -12,11 +12,11 @@ import type { Interception } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-/** The pages in a session may use an eighth of these connections. */
+/** The number of connections to the service. The pages in a session may use an eighth of these connections. */
 const CONNECTIONS = 24;
 const MAX_PAGES = 3;
 
-test('a session at its limit of requests in flight may send another request once one has ended', () => {
+test('a session at its limit of requests in flight may send another request once one request has ended', () => {
   const begin = createConcurrencyLimiter({ perSession: 2 });
   const [first, second] = [begin('a'), begin('a')];
   expect(begin('a')).toBeNull();
@@ -28,7 +28,7 @@ test('a session at its limit of requests in flight may send another request once
   expect(begin('a')).not.toBeNull();
 });
 
-test('a session may use half of the capacity that other sessions leave, but at least two requests', () => {
+test('a session may use half of the capacity that other sessions leave, and is always allowed two requests', () => {
   const begin = createConcurrencyLimiter({ perSession: 5, total: 12 });
   const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
     const begun = Array.from({ length: 12 }, () => begin(session)).filter((end) => end !== null);
@@ -53,7 +53,7 @@ async function startHeld() {
   return { ...app, held, open };
 }
 
-test('a page over the limit for its session gets a 429 until another page has ended', async () => {
+test('a page request over its session’s limit gets a 429 until another page request finishes', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages = Promise.all(Array.from({ length: MAX_PAGES }, async () => open()));

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => own[Symbol.asyncDispose]());
 
-test('the cursors of a list and the names of the lists have separate keys, and both expire with the session', async () => {
+test('the cursors of a list and the index of lists have separate keys, and both keys expire with the session', async () => {
   await using app = await startWithService(redis, workspaces(137));
   await app.get('/workspaces?page=4', 200);
   const keys = (await redis.keys('*')).toSorted();
@@ -120,7 +120,7 @@ test('a session keeps the cursors of its 32 most recently used lists, and other 
   expect(await redis.keys('test:cursors:*')).toHaveLength(32 + 1);
 });
 
-test('a list over its size limit drops the cursors for the pages furthest away, in either direction', async () => {
+test('a list over its size limit drops the cursors furthest from the page just added, in either direction', async () => {
   const cursors = createTestCursors();
   const nearest = async (page: number) => (await cursors.nearest(list('/'), page))?.page;
   for (let page = 2; page < 26; page += 1) await cursors.add(list('/'), [startOf(page, 'x'.repeat(8_000))]);

@@ -5,7 +5,7 @@ import { workspaces } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-/** With a stopped clock, seeking ends at the maximum number of requests, not after ten seconds. */
+/** Because the clock is stopped, seeking ends after the maximum number of requests, not after ten seconds. */
 const STOPPED_CLOCK = { now: () => 0 };
 
 test('the URL without parameters shows the first 25 workspaces', async () => {
@@ -86,7 +86,7 @@ test('after an expired cursor, all cursors for the list are dropped and seeking 
   expect(namesIn(page.text).at(0)).toBe('Workspace 51');
   app.service.requests.length = 0;
   await app.get('/workspaces?page=5', 200);
-  expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor for page 5 was dropped as well
+  expect(app.service.requests).toHaveLength(2); // pages 4 and 5, because the old cursor for page 5 was also dropped
 });
 
 test('if a stored cursor is refused, seeking restarts once at the first page', async () => {
@@ -120,7 +120,7 @@ test('after 200 requests, seeking shows the page that it reached and a link to c
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
 
-test('seeking does not offer a link to continue to a page more than 10,000 pages away', async () => {
+test('the link to continue is missing if the requested page is more than 10,000 pages away', async () => {
   await using app = await start(
     [],
     ({ next }) => json(200, { value: [{}], next: `${Number(next ?? 0) + 1}` }),
@@ -176,14 +176,14 @@ test('items are numbered correctly even if the service sends fewer than requeste
   expect(second.text).toContain('Workspaces 2–3');
 });
 
-test('the page for an empty list says that the list is empty and has no links to other pages', async () => {
+test('the page for an empty list says so, and has no links to other pages', async () => {
   await using app = await start([]);
   const page = await app.get('/workspaces', 200);
   expect(page.text).toContain('You have no workspaces yet.');
   expect(page.text).not.toMatch(/aria-label="Pages"|Page 1|per page/);
 });
 
-test('seeking ends when its session ends, and does not store cursors', async () => {
+test('seeking stops if the session ends, and no cursors are stored', async () => {
   let ended = false;
   await using app = await start(
     workspaces(1_000),

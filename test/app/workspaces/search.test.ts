@@ -46,7 +46,7 @@ test('an empty search shows the page that it started from', async () => {
   expect(namesIn(page.text).at(0)).toBe('Workspace 21');
 });
 
-test('the page shows a thousand of ten thousand matches with their full names', async () => {
+test('the page shows the first thousand of ten thousand matches, with their full names', async () => {
   const name = `Workspace 1 ${'n'.repeat(80)}`;
   const value = Array.from({ length: 10_000 }, () => ({ name }));
   await using app = await start([], () => json(200, { value }));

@@ -10,10 +10,10 @@ import { workspaces, type Interception } from './small-service.ts';
 
 const start = useEmptyRedis();
 
-/** Headers contain whole seconds. At this time, rounding to the nearest second would end a pause too early. */
+/** Noon plus 0.7 s, so that a pause rounded to the nearest second would end too early. */
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);
 
-/** Requests `/workspaces` while `intercept` responds. Resolves with the page, the upstream requests and the failures. */
+/** Requests `/workspaces` with `intercept` in place of the service. Resolves with the page, the upstream requests and the failures. */
 async function responseWith(intercept: Interception, options: BrowserAppOptions = {}) {
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
@@ -35,7 +35,7 @@ function causeOf(failure: unknown): unknown {
   return failure instanceof Error && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
 
-/** Creates a token provider that returns `first`, and `second` after a 401. It records the refused tokens. */
+/** Creates a token provider that returns `first`, then `second` after a 401, and records the refused tokens. */
 function scriptedTokens() {
   const refused: string[] = [];
   const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'> = {
@@ -107,7 +107,7 @@ test.each([
   expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
 });
 
-test('any other status results in a 502 page, and only the log contains the status', async () => {
+test('an unexpected status results in a 502 page, and only the log contains the status', async () => {
   const { page, failures } = await responseWith(always(500));
   expect(page.status).toBe(502);
   expect(page.text).toContain('You are still signed in. Try again in a few minutes.');

@@ -9,14 +9,14 @@ interface ServiceRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Responds in place of the list: with the returned bytes, or over the socket if it returns null. False lets the list respond. */
+/** Returns the bytes of a response, null if the function has responded over the socket, or false for the usual response. */
 export type Interception = (
   request: ServiceRequest,
   socket: Socket,
   nth: number,
 ) => string | Buffer | null | false;
 
-/** Starts a service with one list. It strictly validates `next` and `limit` (section 4.5 of the service interface). */
+/** Starts a service that has one list and strictly validates `next` and `limit` (section 4.5 of the service interface). */
 export async function startSmallService(items: readonly unknown[], intercept: Interception = () => false) {
   const requests: ServiceRequest[] = [];
   const cursors: string[] = [];
@@ -35,7 +35,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
     });
   };
 
-  /** Creates a cursor with many characters that a URL must encode. */
+  /** Creates a cursor with many characters that must be percent-encoded in a URL. */
   const toCursor = (page: { limit: string; offset: number }) => {
     const cursor = `#${cursors.length}+a/b= c&d%25é?${page.offset}`;
     offsets.set(cursor, page);
@@ -59,7 +59,7 @@ export async function startSmallService(items: readonly unknown[], intercept: In
     requests,
     /** The cursors sent so far. */
     cursors,
-    /** Makes the service refuse all of these cursors with a 400. */
+    /** Makes the service respond with a 400 to all cursors sent so far. */
     expireCursors: () => offsets.clear(),
     [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
   };

@@ -27,11 +27,11 @@ export interface ApiResponse {
 /** A third-party library that holds the tokens of one user. */
 export interface OAuthClient {
   authorizationUrl(): Promise<string>;
-  /** Checks the state in the callback URL and exchanges its code. */
+  /** Checks the state in the callback URL and exchanges the code. */
   handleCallback(callback: URL): Promise<void>;
-  /** Sends an API request with its access token. */
+  /** Sends an API request with the user's access token. */
   get(url: string): Promise<ApiResponse>;
-  /** Uses its refresh token. */
+  /** Gets a new access token with the user's refresh token. */
   refresh(): Promise<void>;
 }
 
@@ -50,9 +50,9 @@ export async function signIn(client: OAuthClient): Promise<void> {
 }
 
 /**
- * Checks that the client can sign in and read every page of a list, and can then refresh an expired token and read the list
- * again, twice. The first refresh response has no refresh token, so the second refresh fails if the client has dropped the
- * original token.
+ * Checks that the client can sign in and read every page of a list, then twice refresh an expired token and read the list
+ * again. The first refresh response has no refresh token, so the second refresh fails if the client has dropped the original
+ * token.
  */
 export async function expectOAuthFlow(
   client: OAuthClient,
@@ -85,7 +85,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
   expect(new Set(ids).size).toBe(workspaces);
 }
 
-/** Sends an API request on behalf of a client library that leaves API requests to the app. */
+/** Sends an API request for a client library that does not send API requests itself. */
 export async function getWith(accessToken: string, url: string): Promise<ApiResponse> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
   return { status: response.status, body: await response.json() };

@@ -15,7 +15,7 @@ const sendTokenRequest = createTokenRequestSender(10_000);
 const dialectFetch: openid.CustomFetch = async (url, init) =>
   toStandardResponse(await sendTokenRequest(url, init));
 
-/** A client's settings: the URLs of a service, how to send requests to it, and how to authenticate to its token endpoint. */
+/** The URLs of a service, the function that sends token requests, and the method of client authentication. */
 interface Settings {
   readonly addresses: ReturnType<typeof endpointUrls>;
   readonly tokenFetch: openid.CustomFetch;
@@ -27,7 +27,7 @@ function createOpenidClient({ addresses, tokenFetch, authentication }: Settings)
   const metadata = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const basic = authentication === 'basic' ? openid.ClientSecretBasic(APP.secret) : undefined;
   const configuration = new openid.Configuration(metadata, APP.id, APP.secret, basic);
-  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: this service runs on loopback
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning; this service runs on loopback
   openid.allowInsecureRequests(configuration);
   // Only the token endpoint needs the dialect, but API requests use the same hook.
   configuration[openid.customFetch] = async (url, init) =>
@@ -77,7 +77,7 @@ function createOauth4webapiClient({ addresses, tokenFetch, authentication }: Set
     authentication === 'basic' ? oauth.ClientSecretBasic(APP.secret) : oauth.ClientSecretPost(APP.secret);
   const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const client = { client_id: APP.id };
-  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn readers: this service runs on loopback
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning; this service runs on loopback
   const insecure = { [oauth.allowInsecureRequests]: true };
   const options = { ...insecure, [oauth.customFetch]: tokenFetch };
 

@@ -33,7 +33,7 @@ interface PassportTokens {
 }
 
 const fixture = useFixture(startServiceFixture);
-/** An app that signs in its users with passport. `/auth/callback` responds with their tokens. */
+/** An app that signs its users in with passport. `/auth/callback` responds with the user's tokens. */
 const app = useFixture(async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -80,7 +80,7 @@ function createApp(strategy: Strategy): express.Express {
     .get('/auth/callback', passport.authenticate('oauth2'), (req, res) => void res.json(req.user));
 }
 
-/** Creates a user of the app with a separate browser. */
+/** Creates an app user with a separate browser. */
 function createClient(): OAuthClient {
   const browser = new Browser();
   let tokens: PassportTokens;
@@ -91,7 +91,7 @@ function createClient(): OAuthClient {
     },
     async handleCallback(callback) {
       const page = await browser.fetch(callback);
-      if (page.status !== 200) throw new Error(`The app responded ${page.status}: ${page.text}`);
+      if (page.status !== 200) throw new Error(`The app responded with ${page.status}: ${page.text}`);
       tokens = JSON.parse(page.text) as PassportTokens;
     },
     get: async (url) => getWithLibrary(url, tokens.accessToken),
@@ -106,7 +106,7 @@ function createClient(): OAuthClient {
 async function getWithLibrary(url: string, accessToken: string): Promise<ApiResponse> {
   return new Promise((resolve) => {
     library.get(url, accessToken, (error, text, response) => {
-      // The types wrongly require an error.
+      // The library's types do not allow `error` to be null.
       const refusal = error as { statusCode: number; data?: string } | null;
       const status = refusal?.statusCode ?? response?.statusCode ?? 0;
       resolve({ status, body: JSON.parse(refusal?.data ?? String(text)) });
@@ -140,5 +140,5 @@ test('by default, passport-oauth2 sends the access token in the query, which the
 
 test('passport-oauth2 refuses a callback from another browser', async () => {
   const callback = await authorizeApp(await createClient().authorizationUrl());
-  await expect(createClient().handleCallback(callback)).rejects.toThrow('The app responded 403');
+  await expect(createClient().handleCallback(callback)).rejects.toThrow('The app responded with 403');
 });

@@ -33,7 +33,7 @@ def authorization_url(_):
 
 
 def take_callback(address):
-    # Also checks the state.
+    # fetch_token() also checks the state.
     session.fetch_token(app["token"], authorization_response=address, **exchange_with)
 
 
@@ -43,7 +43,7 @@ def get(url):
 
 
 def refresh(_):
-    # Keeps the refresh token if the response has none.
+    # The library keeps the refresh token if the response has none.
     session.refresh_token(app["token"], **refresh_with)
 
 

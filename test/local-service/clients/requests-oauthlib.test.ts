@@ -27,7 +27,7 @@ type PythonClient = OAuthClient & AsyncDisposable;
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
   const app = JSON.stringify({ ...APP, ...endpointUrls(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
-    // Without this, the library refuses http URLs.
+    // The library refuses http URLs unless OAUTHLIB_INSECURE_TRANSPORT is set.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
   });
   child.stdin.on('error', () => {}); // stderr contains the reason
@@ -38,7 +38,7 @@ function startPythonClient(server: Server, credentials: 'body' | 'basic'): Pytho
   const run = async (step: string, argument: string | null = null): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify([step, argument])}\n`);
     const { value, done } = await lines.next();
-    if (done) throw new Error(`It ended: ${await errors}`);
+    if (done) throw new Error(`requests-oauthlib ended: ${await errors}`);
     const outcome = JSON.parse(value) as { refused?: string } | null;
     if (outcome?.refused !== undefined) throw new Error(outcome.refused);
     return outcome;

@@ -12,7 +12,7 @@ const compat = useFixture(async () => fixture.start({ compat: true }));
 type Options = NonNullable<ModuleOptions['options']>;
 
 interface Choices {
-  /** Whether the app restores the refresh token that the library drops. */
+  /** If true, the app restores the refresh token that the library drops. */
   readonly keepsRefreshToken?: boolean;
   readonly secret?: string;
   readonly auth?: Partial<ModuleOptions['auth']>;
@@ -91,15 +91,15 @@ test('simple-oauth2 can use the alternative endpoint paths in compatibility mode
   await expectOAuthFlow(client, fixture, compat);
 });
 
-// lib/access-token.js looks for the old refresh token in the wrong place.
-test('simple-oauth2 drops the refresh token if a refresh returns no new one', async () => {
+// In simple-oauth2, lib/access-token.js looks for the old refresh token in the wrong place.
+test('simple-oauth2 drops the refresh token if a refresh returns no new refresh token', async () => {
   const client = createClient(strict, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
   await signIn(client);
   await client.refresh();
   await expect(client.refresh()).rejects.toMatchObject(refusal('invalid_request'));
 });
 
-test('simple-oauth2 completes the whole flow without help if refresh tokens rotate', async () => {
+test('simple-oauth2 completes the whole flow without a workaround if refresh tokens rotate', async () => {
   const service = await fixture.start({ rotateRefresh: true });
   const client = createClient(service, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
   await expectOAuthFlow(client, fixture, service);

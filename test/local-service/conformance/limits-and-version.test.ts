@@ -24,7 +24,7 @@ const { fixture, service } = useLocalService();
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
 const EXPIRED = apiRefusal(401, 'TOKEN_EXPIRED');
 
-/** Checks that new tokens of this service expire after exactly this many seconds. */
+/** Checks that new tokens from this service expire after exactly this many seconds. */
 async function expectLifetime(server: LocalService, seconds: number): Promise<void> {
   const { access_token, expires_in } = await server.newTokens();
   expect(expires_in).toBe(seconds);

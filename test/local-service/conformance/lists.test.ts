@@ -96,7 +96,7 @@ beforeAll(async () => {
 
 const get = (path: string) => few.getApi(path, token);
 const pageOf = async (path: string) => (await get(path)).body as ListPage;
-/** Resolves with all items in a list, which fit on one page. */
+/** Resolves with all items in a list that fits on one page. */
 const wholeOf = async (path: string) => (await pageOf(`${path}?limit=100`)).value;
 
 test('4.5 rule 1: items are in `value`; `next` holds a cursor if and only if more items remain', async () => {

@@ -52,7 +52,7 @@ export function readFiles() {
     .map((file) => ({ file, source: readFileSync(new URL(file, import.meta.url), 'utf8') }));
 }
 
-/** Finds the test for each row. A test title, also in a `test.each` table, is the row name, a colon and the requirement. */
+/** Finds the test for each row. A test title is the row name, a colon and the requirement, even in a `test.each` table. */
 export function findTests() {
   return readFiles().flatMap(({ file, source }) =>
     [...source.matchAll(/^(?:test\(| +)'(\d[^:']*): ([^']+)'/gm)].map(([, row = '', requirement = '']) => ({

@@ -89,7 +89,7 @@ test('2 refresh, refresh_token: optional; the client uses the latest one that it
 const newExchange = async () => codeFields(await service.newCode());
 const newRefresh = async () => refreshFields((await service.newTokens()).refresh_token);
 
-/** Resolves with the fields of a valid request for this row's section, and its expected outcome. */
+/** Resolves with the fields of a valid request for this row's section, and the expected outcome. */
 async function validFor(row: string) {
   return row.startsWith('4.2 ')
     ? { valid: await newExchange(), expected: TOKENS }

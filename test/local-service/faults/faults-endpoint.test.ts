@@ -14,7 +14,7 @@ const post = (fields: object | string) => request(service).post('/_faults').send
 const active = async () =>
   ((await request(service).get('/_faults').expect(200)).body as { faults: unknown[] }).faults;
 
-describe('a program at /_faults', () => {
+describe('a program that uses /_faults', () => {
   test('can set a fault with JSON and list the active faults', async () => {
     const fault = { route: 'token', fault: 'status', status: 400 };
     const res = await post({ ...fault, body: { error: 'invalid_grant' }, calls: 3 }).expect(200);
@@ -28,13 +28,13 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([{ route: 'rooms', fault: 'rate-limit', latencyMs: 10, retryAfter: 5 }]);
   });
 
-  test('can replace the fault of a route', async () => {
+  test('can replace the fault for a route', async () => {
     await post({ route: 'rooms', fault: 'cut', calls: 2 });
     await post({ route: 'rooms', fault: 'reset-after' });
     expect(await active()).toEqual([{ route: 'rooms', fault: 'reset-after' }]);
   });
 
-  test('can clear the fault of one route or all faults', async () => {
+  test('can clear all faults, or only the fault for one route', async () => {
     for (const route of ['rooms', 'murals', 'token', 'any']) await post({ route, fault: 'cut' });
     await post({ route: 'rooms', fault: 'none' }).expect(200);
     await request(service).delete('/_faults?route=murals').expect(200);
@@ -52,7 +52,7 @@ describe('a program at /_faults', () => {
     ['route=token&fault=cut&calls=0', /calls must be a whole number from 1/],
     ['route=token&fault=status&status=199', /status must be/],
     ['route=token&fault=status', /status is missing/],
-    ['route=token&fault=cut&status=500', /for the fault status only/],
+    ['route=token&fault=cut&status=500', /only for the fault status/],
     ['route=token&fault=latency', /latencyMs is missing/],
     ['route=any&fault=status&status=500&contentType=a/b%0D%0Ax:y', /^contentType must be a media type/],
     ['route=token&fault=access-token-revoked', /route must be one of/],
@@ -81,7 +81,7 @@ describe('a program at /_faults', () => {
     expect(await active()).toHaveLength(1);
   });
 
-  test('gets an error for an unreadable body', async () => {
+  test('gets an error for an invalid body', async () => {
     expect((await request(service).post('/_faults').type('json').send('{"route":')).status).toBe(400);
     expect((await post({ route: 'any', fault: 'cut', body: 'x'.repeat(20_000) })).status).toBe(413);
     expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
@@ -93,7 +93,7 @@ describe('a program at /_faults', () => {
   });
 });
 
-describe('a browser at /_faults', () => {
+describe('a browser that uses /_faults', () => {
   const inBrowser = (sent: request.Test) => sent.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 
   test('gets a form and a note that no fault is set', async () => {
@@ -102,17 +102,17 @@ describe('a browser at /_faults', () => {
     expect(res.text).toContain('No faults are set');
   });
 
-  test('can set a fault, and sees it with the remaining requests and a button to clear it', async () => {
+  test('can set a fault, and the page then shows the number of remaining requests and a button to clear the fault', async () => {
     const form = 'route=murals&fault=status&status=418&calls=1&latencyMs=&body=&contentType=&retryAfter=';
     const posted = await inBrowser(post(form)).expect(303);
     expect(posted.get('location')).toBe('/_faults#now');
     const { text } = await inBrowser(request(service).get('/_faults'));
     expect(text).toContain('Custom status, 418');
     expect(text).toContain('1 more request<');
-    expect(text).toContain('aria-label="Clear: Murals of a workspace"');
+    expect(text).toContain('aria-label="Clear: Murals in a workspace"');
   });
 
-  test('gets a refused form back with its values and all problems', async () => {
+  test('gets a refused form back with the entered values and a list of all problems', async () => {
     const res = await inBrowser(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(
       400,
     );
@@ -123,7 +123,7 @@ describe('a browser at /_faults', () => {
     expect(res.text).toContain('<option value="murals" selected>');
   });
 
-  test('may send values for the fields of another fault', async () => {
+  test('can send values for the fields of another fault, which are ignored', async () => {
     await inBrowser(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
     expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
   });
@@ -141,11 +141,11 @@ describe('a browser at /_faults', () => {
     }
   });
 
-  test('may follow a link from another site', async () => {
+  test('can follow a link from another site', async () => {
     await inBrowser(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
   });
 
-  test('gets a link to the form on the front page only if faults are on', async () => {
+  test('gets a link from the front page to the form only if faults are enabled', async () => {
     expect((await request(service).get('/')).text).toContain('href="/_faults"');
     expect((await request(await fixture.start()).get('/')).text).not.toContain('_faults');
   });
@@ -153,20 +153,20 @@ describe('a browser at /_faults', () => {
 
 describe('a request to /_faults', () => {
   test.each([
-    ['if it comes through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
+    ['if the request comes through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
     ['if a proxy adds a Forwarded header', { forwarded: 'for=203.0.113.9' }],
-    ['if it uses another host name (DNS rebinding)', { host: 'attacker.example' }],
-    ['if a page from another site sends it', { 'sec-fetch-site': 'cross-site' }],
-    ['if a page from another port sends it', { 'sec-fetch-site': 'same-site' }],
-    ['if its origin is another site', { origin: 'https://attacker.example' }],
-    ['if its origin is null', { origin: 'null' }],
-  ])('is refused %s', async (_name, headers: Record<string, string>) => {
+    ['if the Host header has a different name (DNS rebinding)', { host: 'attacker.example' }],
+    ['if a page on another site sends the request', { 'sec-fetch-site': 'cross-site' }],
+    ['if a page on another port sends the request', { 'sec-fetch-site': 'same-site' }],
+    ['if the Origin header names another site', { origin: 'https://attacker.example' }],
+    ['if the Origin header is null', { origin: 'null' }],
+  ])('a request to /_faults is refused %s', async (_name, headers: Record<string, string>) => {
     const res = await post({ route: 'any', fault: 'cut' }).set(headers);
     expect(res.status).toBe(403);
     expect(await active()).toEqual([]);
   });
 
-  test('is refused from another machine with any method', async () => {
+  test('a request to /_faults from another machine is refused, whatever its method', async () => {
     const [listener] = service.listeners('request') as RequestListener[];
     const remote = createServer((req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' });
@@ -180,7 +180,7 @@ describe('a request to /_faults', () => {
     remote.close();
   });
 
-  test('is accepted from a page on the same origin', async () => {
+  test('a request to /_faults from a page on the same origin is accepted', async () => {
     const { port } = service.address() as { port: number };
     await post({ route: 'any', fault: 'cut' })
       .set({ host: `localhost:${port}`, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })
@@ -199,7 +199,7 @@ test('every fault in Redis has a time to live', async () => {
   for (const key of keys) expect(await fixture.redis.ttl(key)).toBeGreaterThan(80_000);
 });
 
-test('while Redis is down, a request gets a 503 and no other fault', async () => {
+test('while Redis is down, a request gets a 503 instead of the fault', async () => {
   await using own = await startServiceFixture();
   const withoutRedis = await own.start({ faults: true });
   await request(withoutRedis).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);

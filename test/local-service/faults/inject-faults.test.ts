@@ -22,7 +22,7 @@ import {
 
 const { fixture, service } = useLocalService({ faults: true });
 const second = useFixture(async () => fixture.start({ faults: true }));
-/** An access token for tests that revoke nothing. */
+/** An access token for the tests that do not revoke tokens. */
 let token: string;
 beforeAll(async () => {
   token = (await service.newTokens()).access_token;
@@ -48,7 +48,7 @@ test('a fault replaces the status and body for the given number of requests', as
   expect((await list()).status).toBe(200);
 });
 
-test('with 50 concurrent requests across two processes, exactly the given number get the fault', async () => {
+test('of 50 concurrent requests across two processes, exactly the given number get the fault', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
   const responses = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => list(token, index % 2 ? service : second)),
@@ -82,17 +82,17 @@ test.each([
   expect(performance.now() - started).toBeGreaterThan(118);
 });
 
-test('a request is not processed if its client disconnects during the latency', async () => {
+test('a request is not processed if its client disconnects during the injected latency', async () => {
   const code = await service.newCode();
   await setFault({ route: 'token', fault: 'latency', latencyMs: 3_000, calls: 1 });
   const client = new AbortController();
   const body = new URLSearchParams(codeFields(code));
   const exchange = fetch(originOf(service) + TOKEN_PATH, { method: 'POST', body, signal: client.signal });
-  exchange.catch(() => {}); // checked below
+  exchange.catch(() => {}); // the rejection is checked below
   await eventually(async () => (await faultsLeft()) === 0);
   client.abort();
   await expect(exchange).rejects.toThrow('aborted');
-  // By the time this request gets its response, the aborted request would have been processed.
+  // When the next response arrives, the service would already have processed the aborted request.
   await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 3_100, calls: 1 });
   await list();
   expect((await service.exchange(code)).status).toBe(200);
@@ -137,7 +137,7 @@ async function collect(res: Response, chunks: Uint8Array[]): Promise<void> {
 }
 
 describe('revoked tokens', () => {
-  test('revoking an access token leaves its refresh token valid', async () => {
+  test('revoking an access token leaves the refresh token valid', async () => {
     const { access_token, refresh_token } = await service.newTokens();
     await setFault({ route: 'workspaces', fault: 'access-token-revoked', calls: 1 });
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
@@ -153,7 +153,7 @@ describe('revoked tokens', () => {
     expect(outcomeOf(await service.refresh(refresh_token))).toEqual(INVALID_GRANT);
   });
 
-  test('a request without a known token or code does not consume the fault', async () => {
+  test('a request without a known token or code does not consume a grant-revoked fault', async () => {
     const { access_token } = await service.newTokens();
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     expect(await outcomeOfList('unknown')).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
@@ -164,14 +164,14 @@ describe('revoked tokens', () => {
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
   });
 
-  test('a refresh can revoke the grant of its refresh token', async () => {
+  test('a fault during a refresh can revoke the grant of the refresh token', async () => {
     const { access_token, refresh_token } = await service.newTokens();
     await setFault({ route: 'token', fault: 'grant-revoked', calls: 1 });
     expect(outcomeOf(await service.refresh(refresh_token))).toEqual(INVALID_GRANT);
     expect(await outcomeOfList(access_token)).toEqual(REVOKED);
   });
 
-  test('an exchange can revoke the grant of its code', async () => {
+  test('a fault during an exchange can revoke the grant of the code', async () => {
     const code = await service.newCode();
     await setFault({ route: 'token', fault: 'grant-revoked', calls: 1 });
     for (const _ of ['fault', 'afterwards'])
@@ -182,7 +182,7 @@ describe('revoked tokens', () => {
 describe('expired cursors', () => {
   const EXPIRED = apiRefusal(400, 'NEXT_TOKEN_EXPIRED');
 
-  test('one request with a cursor fails as if an hour had passed, and the next request succeeds', async () => {
+  test('a fault makes one request with a cursor fail as if an hour had passed, and the next request succeeds', async () => {
     const { next } = (await service.getApi('/workspaces?limit=10', token)).body as ListPage;
     await setFault({ route: 'workspaces', fault: 'next-expired', calls: 1 });
     await service.getApi('/workspaces?limit=10', token).expect(200);
@@ -191,7 +191,7 @@ describe('expired cursors', () => {
     await service.getApi(`/workspaces?limit=10&next=${next}`, token).expect(200);
   });
 
-  test('an invalid cursor is still refused as invalid', async () => {
+  test('during a next-expired fault, an invalid cursor is still refused as invalid', async () => {
     await setFault({ route: 'workspaces', fault: 'next-expired' });
     const res = await service.getApi('/workspaces?next=made-up', token);
     expect(outcomeOf(res)).toEqual(apiRefusal(400, 'PAGINATION_INVALID'));
@@ -200,7 +200,7 @@ describe('expired cursors', () => {
 });
 
 describe('a fault for any route does not affect unrelated requests', () => {
-  test('expired cursors affect only lists', async () => {
+  test('a next-expired fault affects only lists', async () => {
     const { value } = (await list()).body as ListPage;
     await setFault({ route: 'any', fault: 'next-expired', calls: 1 });
     await service.getApi(`/workspaces/${String(value[0]?.['id'])}?next=x`, token).expect(200);
@@ -208,7 +208,7 @@ describe('a fault for any route does not affect unrelated requests', () => {
     expect(await faultsLeft()).toBe(1);
   });
 
-  test('a revoked grant affects only API requests and token requests', async () => {
+  test('a grant-revoked fault affects only API requests and token requests', async () => {
     const { access_token } = await service.newTokens();
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     await request(service).get(authorizationUrl()).set('authorization', `Bearer ${access_token}`).expect(200);
@@ -232,7 +232,7 @@ test('faults do not apply to a path outside the interface', async () => {
   await request(service).get('/api/public/v1/nowhere').expect(404);
 });
 
-test('without LOCAL_SERVICE_FAULTS, faults in Redis have no effect and clients cannot set any', async () => {
+test('without LOCAL_SERVICE_FAULTS, faults in Redis have no effect and clients cannot set faults', async () => {
   await setFault({ route: 'any', fault: 'status', status: 500 });
   const plain = await fixture.start();
   expect((await list(token, plain)).status).toBe(200);
@@ -240,7 +240,7 @@ test('without LOCAL_SERVICE_FAULTS, faults in Redis have no effect and clients c
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
 });
 
-test('faults apply to an oversized request, which is refused as usual if the fault has to read its body', async () => {
+test('an oversized request gets the fault unless the fault depends on the request body', async () => {
   const large = refreshFields('x', { filler: 'x'.repeat(20_000) });
   await setFault({ route: 'token', fault: 'status', status: 503, calls: 1 });
   expect((await service.postToken(large)).status).toBe(503);

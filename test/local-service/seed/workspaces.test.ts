@@ -42,7 +42,7 @@ test('every field has the same shape as in the public service', () => {
   for (const mural of murals) expect(mural.id).toMatch(/^workspace\d+\.\d+$/);
 });
 
-test('some workspaces are locked, suspended, without a description or on trial, and some are not', () => {
+test('each optional property has a value in some workspaces but not in all', () => {
   for (const trait of ['locked', 'suspended', 'description', 'trialEnds', 'companyId'] as const) {
     const having = demo.filter((workspace) => workspace[trait]).length;
     expect(having).toBeGreaterThan(0);

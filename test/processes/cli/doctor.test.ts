@@ -25,7 +25,7 @@ beforeAll(() => {
   env = envOf(testApp);
 });
 
-/** Runs the same script as `npm run doctor`, with only these variables. */
+/** Runs the same script as `npm run doctor`, with only these environment variables. */
 async function doctor(variables: Record<string, string>, ...args: string[]) {
   await using program = await startProgram(process.execPath, ['scripts/doctor.mjs', ...args], variables);
   return await program.waitForExit();
@@ -42,8 +42,8 @@ function find(output: string, id: string): Finding | undefined {
 describe('npm run doctor', () => {
   test('exits with 0 if there are only warnings', async () => {
     const { code, output } = await doctor(env);
-    expect(output).toMatch(/^ok {7}Redis: commands: /m);
-    expect(output).toMatch(/^warning {2}Redis: persistence: .*\n {9}To do: /m);
+    expect(output).toMatch(/^ok {7}Redis commands: /m);
+    expect(output).toMatch(/^warning {2}Redis persistence: .*\n {9}To do: /m);
     expect(output).toMatch(/\nNo problems; \d warnings?\.\n$/);
     expect(code).toBe(0);
   });
@@ -52,7 +52,7 @@ describe('npm run doctor', () => {
     const variables = { ...env, CLIENT_SECRET: 'a-wrong-secret' };
     await using program = await startProgram('npm', ['run', '-s', 'doctor'], variables);
     const { code, output } = await program.waitForExit();
-    expect(output).toMatch(/^PROBLEM {2}Service: CLIENT_ID and CLIENT_SECRET: .*\n {9}To do: /m);
+    expect(output).toMatch(/^PROBLEM {2}CLIENT_ID and CLIENT_SECRET: .*\n {9}To do: /m);
     expect(output).toMatch(/\n1 problem and \d warnings?: see above\.\n$/);
     expect(code).toBe(1);
   });
@@ -70,7 +70,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  test('reports every check under a documented id, whatever is wrong', async () => {
+  test('reports every check under a documented id, whatever the configuration', async () => {
     const outputs = await Promise.all([doctor(env, '--json'), doctor({}, '--json')]);
     const [valid = [], invalid = []] = outputs.map(({ output }) => parse(output).checks.map(({ id }) => id));
     expect(new Set(valid).size).toBe(valid.length);
@@ -95,7 +95,7 @@ describe('npm run doctor', () => {
     expect((await project.run('doctor.mjs', { env: { NODE_ENV: '' } })).stdout).toBe('production\n');
   });
 
-  test('runs from dist alone, and reads .env outside production', async () => {
+  test('runs with only the dist folder, and reads .env outside production', async () => {
     await using folder = await createDotEnvFolder('PUBLIC_URL=http://localhost:6000\n');
     const run = async (mode: string) =>
       (await folder.start('dist/cli/doctor.js', { NODE_ENV: mode }, '--json')).output;
@@ -108,7 +108,7 @@ describe('npm run doctor', () => {
     ['from an unknown authority is a problem', createCertificate('localhost'), false, 'is not trusted here'],
     ['that has expired is a problem', createCertificate('localhost', twoHoursAgo), true, 'has expired'],
     ['for another name is a problem', createCertificate('another.example'), true, 'for another name'],
-    ['that is trusted is not a problem', createCertificate('localhost'), true, 'It responds at https://'],
+    ['that is trusted is not a problem', createCertificate('localhost'), true, 'runs at https://'],
   ])('reports that a service certificate %s', async (_, certificate, isTrusted, words) => {
     expect((await reachService(certificate, isTrusted))?.detail).toContain(words);
   });

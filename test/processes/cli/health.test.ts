@@ -26,7 +26,7 @@ test.each([
   expect(await health(server.port, env)).toEqual({ code: 0, output: '' });
 });
 
-test('the health check accepts another origin as an argument', async () => {
+test('the origin to check can be passed to the health check as an argument', async () => {
   await using other = await startHealth(200);
   expect((await health(1, {}, `http://127.0.0.1:${other.port}`)).code).toBe(0);
 });
@@ -42,7 +42,7 @@ test('a port without a listener is reported as unhealthy', async () => {
   expect(await health(await freePort())).toEqual({ code: 1, output });
 });
 
-test('a process that hangs is reported as unhealthy after 4 s', async () => {
+test('a hung process is reported as unhealthy after 4 s', async () => {
   await using hanging = await startUnresponsivePort();
   const startedAt = performance.now();
   expect((await health(hanging.port)).code).toBe(1);

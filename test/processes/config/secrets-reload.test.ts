@@ -18,8 +18,8 @@ describe('a reload', () => {
   test.each([
     ['no content', '', 'SESSION_KEYS_FILE names an empty file'],
     ['part of a key', SESSION_KEY.slice(0, 30), `${FROM_FILE} has a key`],
-    ['a key and part of the next one', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
-  ])('of a file with %s changes no secret, not even in other files', async (_what, text, problem) => {
+    ['a key and part of another key', `${SESSION_KEY},${SESSION_KEY.slice(1)}`, FROM_FILE],
+  ])('of a file with %s does not change any secret, even in other files', async (_what, text, problem) => {
     const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
     await folder.write('CLIENT_SECRET', 'another-secret');
     await folder.write('SESSION_KEYS', text);

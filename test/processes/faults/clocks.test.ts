@@ -24,7 +24,7 @@ describe.each([
   ['5 minutes ahead of', FIVE_MINUTES_MS],
   ['5 minutes behind', -FIVE_MINUTES_MS],
 ])('with clocks %s the service’s', (words, skewMs) => {
-  test('Cloakroom uses a refreshed token for its entire lifetime', async () => {
+  test('Cloakroom refreshes an expired token only once', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession('demo', { expiresAt: 0 });
     const responses = await sendMany(40, session);
@@ -33,7 +33,7 @@ describe.each([
     expect(fleet.service.refreshes).toHaveLength(1);
   });
 
-  test('Cloakroom refreshes a token at its first 401', async () => {
+  test('Cloakroom refreshes a token after its first 401', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession();
     await fleet.service.revokeAccess(session.grant.accessToken);
@@ -42,13 +42,13 @@ describe.each([
   });
 });
 
-test('two processes with clocks ten minutes apart do not refresh each other’s tokens', async () => {
+test('two processes with clocks ten minutes apart refresh each token only once', async () => {
   await setClocks(FIVE_MINUTES_MS, -FIVE_MINUTES_MS);
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   expect(tally(await sendMany(20, session))).toEqual({ 200: 20 });
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
-  // This time, the other process refreshes.
+  // Send a request to the second process first, so that it performs the next refresh.
   await send(fleet.at(1).url, session.cookie);
   expect(tally(await sendMany(20, session))).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(2);

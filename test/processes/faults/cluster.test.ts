@@ -9,13 +9,13 @@ import { startCluster, type Shard } from '../../support/redis/cluster.ts';
 import * as failovers from '../../support/redis/failover-tests.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 
-/** Enough sessions for each master to hold some. */
+/** Enough sessions for each master to hold at least one. */
 const SESSIONS = 30;
 
 const topology = useFixture(async () => startCluster('forOutages'));
 const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 
-/** Creates sessions. Returns the sessions that a shard holds, and the others. */
+/** Creates sessions, and returns those on this shard separately from those on other shards. */
 async function createBoth({ master, replica }: Shard) {
   const sessions = await failovers.createSessions(fleet, SESSIONS);
   const serving = (await isReplica(master)) ? replica : master;
@@ -27,12 +27,12 @@ async function createBoth({ master, replica }: Shard) {
   return { held, others };
 }
 
-/** The maximum fraction of requests. Redis usually refuses none, but it refused 18% during one of four measured runs. */
+/** The maximum fraction of refused requests. Redis usually refuses none, but in one of four measured runs it refused 18%. */
 const MOST_REFUSED = 0.25;
 
 /**
- * Checks that every request was served, except for a few that Redis itself refused. While one of three masters is down, the
- * others reply CLUSTERDOWN until they can reach each other. The log line for the request contains that reply.
+ * Checks that all requests were served, except for those that Redis itself refused. While one of three masters is down, the
+ * others reply CLUSTERDOWN until they can reach each other. The log line for a refused request contains CLUSTERDOWN.
  */
 async function expectServed(responses: readonly FleetResponse[]): Promise<void> {
   const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis replied CLUSTERDOWN');
@@ -85,7 +85,7 @@ describe.each([
 
   test('the other masters keep serving their sessions', async () => expectServed(toOthers));
 
-  test('each process logs the lost node once, without its password', () => {
+  test('each process logs the loss of the node once, without the password', () => {
     expect(logged.filter((line) => line.includes('"redis node lost"'))).toHaveLength(2);
     expect(logged.filter((line) => line.includes(PASSWORD))).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe('while a cluster master and its replica hang', () => {
         for (const node of [master, replica]) node.pause();
         await load.next(503);
         const late = await fleet.add();
-        fleet.processes.pop(); // keeps it out of the load
+        fleet.processes.pop(); // the load must not include this process
         await failovers.untilReadiness({ processes: [late] }, 200);
         ofNewProcess = await Promise.all(others.map(async ({ cookie }) => send(late.url, cookie)));
         await load.next(503);

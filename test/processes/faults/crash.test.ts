@@ -6,11 +6,11 @@ import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fl
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** A lock expires 5 s after its holder is killed. The next holder waits another 3.5 s for a heartbeat. */
+/** A lock expires at most 5 s after its holder is killed. The next holder waits another 3.5 s for a heartbeat. */
 const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
 
-/** A session whose refresh was interrupted, and the responses of the surviving process. */
+/** A session whose refresh was interrupted, and the responses from the surviving process. */
 interface Interrupted {
   readonly session: TestSession;
   readonly responses: readonly FleetResponse[];
@@ -19,9 +19,9 @@ interface Interrupted {
 /** A fleet in which one of two processes was killed while it refreshed two sessions. */
 interface Crashed {
   readonly fleet: Fleet;
-  /** The service had received the token request, but not handled it. */
+  /** The session whose token request the service had received but not handled. */
   readonly unhandled: Interrupted;
-  /** The service had responded, but the process had not read the response. */
+  /** The session whose token response the process had not read. */
   readonly unread: Interrupted;
 }
 
@@ -39,7 +39,7 @@ async function killRefreshing(rotate: 'true' | 'false'): Promise<Crashed> {
       return true; // never responds
     }
     await received.promise;
-    process.kill(holder.pid, 'SIGSTOP'); // so that it can’t read the response
+    process.kill(holder.pid, 'SIGSTOP'); // keeps the process from reading the response
     res.once('finish', responded.resolve);
     return false;
   };
@@ -55,7 +55,7 @@ async function killRefreshing(rotate: 'true' | 'false'): Promise<Crashed> {
   return { fleet, unhandled: first, unread: second };
 }
 
-// Run both at the same time, because each waits for a lock to expire.
+// Test both fleets at the same time, because each has to wait for a lock to expire.
 let crashes: Readonly<Record<'on' | 'off', Crashed>>;
 beforeAll(async () => {
   const [on, off] = await Promise.all([killRefreshing('true'), killRefreshing('false')]);
@@ -67,7 +67,7 @@ afterAll(async () => {
 
 const slowest = (responses: readonly FleetResponse[]) => Math.max(...responses.map(({ ms }) => ms));
 
-/** Waits until the surviving process has logged this many lines with this message, and returns them. */
+/** Waits until the surviving process has logged this many lines with this message, and returns the lines. */
 async function linesOf({ fleet }: Crashed, msg: string, count: number): Promise<LogLine[]> {
   const lines = () =>
     fleet
@@ -92,7 +92,7 @@ test.each(['on', 'off'] as const)(
   },
 );
 
-test('with rotation off, killing a process after the service has responded loses no session', () => {
+test('with rotation off, killing a process after the service has responded does not end any session', () => {
   const { responses } = crashes.off.unread;
   reportFault('kill -9 of the refreshing process after the response, rotation off', responses);
   expect(tally(responses)).toEqual({ 200: WAITING });
@@ -106,9 +106,9 @@ describe('with rotation on, killing a process after the service has responded', 
     });
     expect(tally(responses)).toEqual({ '401 session_expired': WAITING });
     expect(slowest(responses)).toBeLessThan(RECOVERS_WITHIN_MS);
-    const explained = responses.find(({ body }) => body.includes('no longer accepts the access'));
+    const explained = responses.find(({ body }) => body.includes('no longer has access to your account'));
     expect(JSON.parse(explained?.body ?? '{}')).toMatchObject({
-      detail: 'The service no longer accepts the access that you gave. Sign in again to continue.',
+      detail: 'Cloakroom no longer has access to your account at the service. Sign in again to continue.',
       loginUrl: '/auth/login',
     });
   });

@@ -13,12 +13,12 @@ import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
- * The number of runs with rotation, the harder case. Without rotation, there are a third as many. A failure prints its seed, its
- * path and the replayPath of its commands. To repeat it, pass them to `fc.assert` (seed, path) and `fc.commands` (replayPath).
+ * The number of runs with rotation, the harder case. The number of runs without rotation is a third of this. A failing run prints
+ * its seed, path and replayPath. To repeat a run, pass the seed and path to `fc.assert`, and the replayPath to `fc.commands`.
  */
 const RUNS = scaled(24);
 const SHRINK_FOR_MS = 30_000;
-/** Leaves a slow machine enough time to print a failing sequence. */
+/** Long enough for a slow machine to print a failing sequence. */
 const RUNS_FOR_AT_MOST_MS = scaled(240_000);
 
 describe.each([
@@ -56,10 +56,10 @@ describe.each([
   };
 
   test.each(['lock reply', 'token request', 'token response'] as const)(
-    'a process that is stopped at its %s while another process refreshes ends no session',
+    'the session survives if a process is stopped at its %s and another process takes over the refresh',
     async (barrier) => {
       history.takenOver.length = 0;
-      // On a busy machine, the request may not reach its barrier in time, or the other process may fail before it takes over.
+      // On a busy machine, the request may not reach its barrier in time, or the other process may fail before taking over.
       await eventually(async () => {
         await runCommands([stopAt({ barrier, number: 0, process: 0, token: 'expired' }), CONTINUE]);
         return history.takenOver.length > 0;
@@ -69,7 +69,7 @@ describe.each([
   );
 
   test(
-    'in any order of events, a session ends only if an event ends it',
+    'whatever the order of events, a session ends only if one of the events can end it',
     async () => {
       let giveUpAt = Infinity;
       const property = fc.asyncProperty(COMMANDS, async (commands) => {

@@ -10,7 +10,7 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 
-/** Returns whether a log line is about the user's request, not about one from HAProxy or another test. */
+/** Returns whether a log line is about a request from the user, not from HAProxy or another test. */
 const isOfUser = ({ msg, path }: LogLine) =>
   msg === 'request' && !['/readyz', '/healthz', ME_PATH].includes(String(path));
 
@@ -23,7 +23,7 @@ function linkOf(page: Page, name: string): URL {
   return new URL(link[1].replaceAll('&amp;', '&'), page.url);
 }
 
-/** Opens the first page and signs in as a new user. */
+/** Opens the landing page and signs in. */
 async function signIn(browser: Browser, url: string): Promise<Page> {
   const landing = await browser.open(url);
   const consent = await submitSignIn(browser, await browser.open(linkOf(landing, 'Sign in')));
@@ -63,11 +63,11 @@ async function expectUserJourney(given: BalancedFleet): Promise<void> {
   expect(given.haproxyLog()).not.toMatch(/code=|state=/);
 }
 
-test('behind a load balancer with three processes, a user can sign in, read workspaces, use the API and sign out', async () => {
+test('with three processes behind a load balancer, a user can sign in, read workspaces, use the API and sign out', async () => {
   await expectUserJourney(fleet);
 });
 
-test('behind a load balancer with COOKIE_SAMESITE=strict, a user can do the same', async () => {
+test('with COOKIE_SAMESITE=strict, a user can sign in and use Cloakroom behind a load balancer', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
   await expectUserJourney(strict);
 });
@@ -82,7 +82,7 @@ test('behind a load balancer, Cloakroom does not trust an X-Forwarded-For header
 });
 
 test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {
-  // The load balancer takes a while to notice that the processes are ready again.
+  // Use a separate fleet, because the load balancer does not immediately notice that the processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.createSession();
   process.kill(own.redisPid, 'SIGSTOP');

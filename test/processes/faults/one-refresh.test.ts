@@ -7,7 +7,7 @@ import { send, tally } from '../../support/fleet/requests.ts';
 
 const REQUESTS = 200;
 const TOKEN_LATENCY_MS = 400;
-/** Allows for a busy machine, and for polling the result of another process. */
+/** Allows for a busy machine, and for processes that poll for the result of a refresh in another process. */
 const BOUNDED_WAIT_MS = 5_000;
 
 // The service rotates its refresh tokens, so a second refresh after the same expiry would end the session.
@@ -26,7 +26,7 @@ test('200 requests for a session with an expired token cause one token request, 
   };
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(session.cookie, REQUESTS);
-  reportFault('200 requests at once at an expiry, rotation on', responses, {
+  reportFault('200 simultaneous requests at an expiry, rotation on', responses, {
     sessionsLost: await fleet.countLostSessions([session]),
   });
   expect(tally(responses)).toEqual({ 200: REQUESTS });
@@ -41,7 +41,7 @@ test('200 requests with the same refused token cause one token request', async (
   const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
   const responses = await sendAll(cookie, REQUESTS);
-  reportFault('200 requests at once with a refused token, rotation on', responses);
+  reportFault('200 simultaneous requests with a refused token, rotation on', responses);
   expect(tally(responses)).toEqual({ 200: REQUESTS });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
@@ -67,7 +67,7 @@ test('Cloakroom presents each rotated refresh token only once', async () => {
   expect(new Set(presented).size).toBe(3);
 });
 
-test('without rotation, Cloakroom presents the refresh token once for each expiry', async () => {
+test('without rotation, Cloakroom presents the refresh token once per expiry', async () => {
   await using fixed = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'false' } });
   const presented = await refreshThrice(fixed);
   expect(presented).toHaveLength(3);

@@ -18,10 +18,10 @@ beforeEach(async () => {
   fleet.service.reset();
 });
 
-/** A lock expires after 5 s, because its holder can’t extend it while Redis is down. */
+/** While Redis is down, a holder can’t extend its lock, which expires after 5 s. */
 const LONGER_THAN_A_LOCK_MS = 5_200;
 
-/** Sends requests to the processes that don’t refresh the session. One of them may be the first to reach Redis again. */
+/** Sends requests to the processes that aren’t refreshing the session, one of which may be the first to reach Redis again. */
 function startOthers({ cookie }: TestSession): Load {
   return startLoad(6, async (count) => {
     await delay(50);
@@ -30,7 +30,7 @@ function startOthers({ cookie }: TestSession): Load {
 }
 
 /**
- * Checks that every process serves the session again once Redis is back, and that its refresh token was presented only once.
+ * Checks that every process serves the session again once Redis is back, and that the refresh token was presented only once.
  * `first` is the response to the request that started the refresh.
  */
 async function expectNothingLost(
@@ -53,7 +53,7 @@ async function expectNothingLost(
   expect(fleet.service.refreshes).toHaveLength(1);
 }
 
-test('a rotated grant is stored even if Redis is killed as it arrives and stays down longer than the lock lasts', async () => {
+test('a rotated grant is stored even if Redis is killed when the grant arrives and stays down for longer than the lock lasts', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
@@ -78,7 +78,7 @@ test('a slow token endpoint receives only one request even if Redis hangs for lo
   await delay(LONGER_THAN_A_LOCK_MS); // the duration is part of the fault
   redis.resume();
   const load = startOthers(session);
-  // By then, a process without a heartbeat would no longer count as running.
+  // Wait until the other processes would treat a process without heartbeats as dead.
   await delay(4_500);
   expect(fleet.service.refreshes).toHaveLength(1);
   endpoint.release();

@@ -22,7 +22,7 @@ const fleet = useFixture(async () => {
   });
 });
 
-/** Records the paths of its requests. */
+/** A browser that records the paths of its requests. */
 class RecordingBrowser extends Browser {
   readonly visited: string[] = [];
 
@@ -32,7 +32,7 @@ class RecordingBrowser extends Browser {
   }
 }
 
-test('after Redis has lost its data, one sign-in returns the user to the page without a redirect loop', async () => {
+test('after Redis has lost its data, a user returns to the page after a single sign-in, without a redirect loop', async () => {
   const browser = new RecordingBrowser();
   const consent = await submitSignIn(browser, await browser.open(`${origin}/workspaces`));
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
@@ -67,6 +67,6 @@ test('after Redis has lost its data, one sign-in returns the user to the page wi
   expect(await send(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
 
   const responses = user.exchanges.map(({ response }) => response);
-  reportFault('Redis is killed and started empty', responses, { sessionsLost: 2, recoveredInMs });
+  reportFault('Redis is killed and restarted empty', responses, { sessionsLost: 2, recoveredInMs });
   expect(responses.filter(({ status }) => status === 0 || status === 500)).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-/** Matches only the deletion of this session's journal entry. The deletion from an earlier test may still be in flight. */
+/** Returns a pattern that matches the deletion of this session's journal entry. A deletion from an earlier test may still be in flight. */
 const deletesEntry = (id: string) => {
   const key = sessionScopedKey('cloakroom:', 'refresh-journal', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
@@ -16,12 +16,12 @@ const deletesEntry = (id: string) => {
 
 const redis = useFixture(startRedisServer);
 const proxy = useFixture(async () => startRedisProxy(redis.port));
-// The test's own connection does not use the proxy.
+// Cloakroom connects to Redis through the proxy, but the test connects directly.
 const fleet = useFleet(() => ({ redisUrl: redis.url, env: { REDIS_URL: proxy.url } }));
 afterEach(async () => {
   proxy.unfreeze();
   fleet.service.intercept = () => false;
-  // Wait until all held commands on both connections have their replies.
+  // Wait until Redis has replied to all held commands on both connections.
   await eventually(async () => (await send(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
   await eventually(async () => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
@@ -57,7 +57,7 @@ describe('if Redis freezes during a refresh', () => {
     expectInTime(response, 200);
   });
 
-  test('for longer than the clean-up waits, the lock expires', async () => {
+  test('the lock expires even if Redis stays frozen for longer than the clean-up waits', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     const failedCleanUps = () =>
       fleet
@@ -84,7 +84,7 @@ describe('if Redis freezes during a refresh', () => {
 });
 
 describe('if Redis freezes during a sign-in', () => {
-  /** Signs in while Redis freezes at a command that the callback sends. Resolves with the response to the callback. */
+  /** Signs in, and freezes Redis at a command that the callback sends. Resolves with the response to the callback. */
   const signInFrozenAt = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
     const { url } = fleet.at(0);
     const { headers } = await send(url, cookie, { path: '/auth/login', headers: HTML });

@@ -15,7 +15,7 @@ const { fleet, redis } = useFleetAndRedis({
   service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
 });
 let seen: ObservedFault;
-/** Its token expires within REFRESH_AHEAD_SECONDS, but not before the tests end. */
+/** A session whose token expires within REFRESH_AHEAD_SECONDS, but not before the tests end. */
 let expiring: TestSession;
 let refreshesDuring: readonly string[];
 let expiringUser: PollingUser;
@@ -40,7 +40,7 @@ test('with Redis full, API requests, pages and /auth/session work', () => {
     expect(Object.keys(tally(responses))).toEqual(['200']);
 });
 
-test('with Redis full, sign-out works and is final', async () => {
+test('with Redis full, sign-out works and ends the session', async () => {
   expect(seen.during.logout.map(({ status }) => status)).toEqual([303, 303]);
   expect(await fleet.storedGrant(seen.sessions.signedOut)).toBeNull();
 });
@@ -59,12 +59,12 @@ test('with Redis full, the gateway uses an expiring token without refreshing it'
   expect(refreshesDuring).not.toContain(expiring.grant.refreshToken);
 });
 
-test('with Redis full, an expired token leads to a 503, and Cloakroom does not present its refresh token', () => {
+test('with Redis full, an expired token leads to a 503, and Cloakroom does not present the refresh token', () => {
   expect(Object.keys(tally(seen.during.expired))).toEqual(['503 session_store_unavailable']);
   expect(refreshesDuring).not.toContain(seen.sessions.expired.grant.refreshToken);
 });
 
-test('with Redis full, every process is ready and reports the limitation', () => {
+test('with Redis full, every process is ready but reports that Redis is full', () => {
   for (const { status, body } of seen.during.readyz) {
     expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready', limited: ['redis_full'] }]);
   }

@@ -8,7 +8,7 @@ import { reportFault } from '../../support/fleet/report.ts';
 import { send, startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
-/** The contract limits every response to this time while Redis is down. */
+/** The maximum time that the contract allows for a response while Redis is down. */
 const RESPONDS_WITHIN_MS = 2_000;
 /** Reconnecting takes up to 1.25 s. The margin allows for a busy machine. */
 const RECOVERS_WITHIN_MS = 4_000;
@@ -47,7 +47,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   });
 
   test.each(['page', 'login', 'callback'] as const)(
-    '"%s" requests get a 503 page with a retry',
+    '"%s" requests get a 503 page that offers to try again',
     (request) => {
       const responses = seen.during[request];
       expect(Object.keys(tally(responses))).toEqual(['503']);
@@ -64,7 +64,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
       return signedIn ?? code;
     });
     expect(found.length).toBeGreaterThan(0);
-    // A read-only Redis still serves reads.
+    // If Redis is read-only, Cloakroom can still look up the session.
     expect([true, 'session_store_unavailable']).toEqual(expect.arrayContaining(found));
   });
 
@@ -118,7 +118,7 @@ test('while Redis replies 300 ms late, all requests succeed and every process is
   reportFault('Redis replies 300 ms late', responses, { sessionsLost });
 });
 
-/** On a busy machine, a few commands exceed their timeout of 1.5 s. */
+/** Checks that most requests succeeded. On a busy machine, a few commands exceed their timeout of 1.5 s. */
 function expectNearlyAll(responses: readonly FleetResponse[], kind: string): void {
   const { [kind]: succeeded = 0, ...others } = tally(responses);
   expect(succeeded).toBeGreaterThan(responses.length / 2);
@@ -139,6 +139,6 @@ test('a lock that Redis grants after the timeout does not delay later requests',
     sessionsLost: await fleet.countLostSessions([session]),
     recoveredInMs,
   });
-  // A lock without a known holder would expire after 5 s, which is 3.5 s from now.
+  // Without a known holder, the lock would expire only after another 3.5 s.
   expect(recoveredInMs).toBeLessThan(2_000);
 });

@@ -29,7 +29,7 @@ function holdTokenResponses(): Barrier {
   return barrier;
 }
 
-/** Releases a barrier after this time, which simulates the latency of the service. */
+/** Releases a barrier after this time, to simulate a slow service. */
 async function releaseAfter(ms: number, barrier: Barrier): Promise<void> {
   using watch = startStopwatch();
   await eventually(async () => watch.ms() > ms);
@@ -48,7 +48,7 @@ test('a refresh in progress at SIGTERM still gets the full TOKEN_TIMEOUT_SECONDS
   const cutOff = send(leaving.url, session.cookie);
   await barrier.reached();
   const exitCode = leaving.stop();
-  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, barrier); // an earlier version allowed refreshes only two more seconds
+  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, barrier); // an earlier version gave refreshes only two more seconds
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
   await expectRefreshed(session);
@@ -68,7 +68,7 @@ test('a process exits with 1 if a background refresh takes longer than SHUTDOWN_
   await expectRefreshed(session);
 });
 
-test('a draining process starts no refresh that could outlast it', async () => {
+test('a draining process does not start a refresh that could outlast the process', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
     method: 'POST',
@@ -78,7 +78,7 @@ test('a draining process starts no refresh that could outlast it', async () => {
   upload.write('x');
   const refused = new Promise<IncomingMessage>((resolve) => upload.once('response', resolve));
   await eventually(async () => upload.socket?.bytesWritten !== undefined && upload.socket.bytesWritten > 0);
-  await send(leaving.url, '', { path: '/healthz' }); // by then the upload has arrived as well
+  await send(leaving.url, '', { path: '/healthz' }); // once this request is served, the upload has arrived as well
   const exitCode = leaving.stop();
   await eventually(async () => leaving.logged().some(({ msg }) => msg === 'draining'));
   upload.end('x');

@@ -62,7 +62,7 @@ test('no request fails while processes are replaced one at a time', async () => 
   expect(sessionsLost).toBe(0);
 });
 
-test('another process takes over the read requests of a killed process, and no write is repeated', async () => {
+test('after a process is killed, other processes serve the interrupted reads, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const requests = createMixedRequests(fleet, sessions);
@@ -75,7 +75,7 @@ test('another process takes over the read requests of a killed process, and no w
     return intercept(...received);
   };
 
-  // Kill the process before any response has started, because the load balancer can't repeat a request after that.
+  // Kill the process before any response starts, because the load balancer can't retry a request whose response has started.
   barrier.hold();
   const reads = startClients(9, [requests.read, requests.page]);
   const writes = Array.from({ length: 6 }, requests.write);
@@ -98,8 +98,8 @@ test('another process takes over the read requests of a killed process, and no w
 });
 
 /**
- * Creates a mix of requests that front ends send through the load balancer, each with the next user's session. An
- * incomplete response has status 0. Also responds in place of the service to requests that it does not support.
+ * Creates functions that send requests through the load balancer, each with the next user's session. An incomplete response
+ * counts as status 0. Also responds to the requests that the service does not support.
  */
 function createMixedRequests({ url, service }: BalancedFleet, users: readonly TestSession[]) {
   const posts = new Map<string, number>();
@@ -122,13 +122,13 @@ function createMixedRequests({ url, service }: BalancedFleet, users: readonly Te
     return sendAsNextUser({ method: 'POST', path, body, headers }, `took ${body.length}`);
   };
   return {
-    /** How often the service has received each POST, keyed by the number of the POST. */
+    /** The number of times that the service has received each POST, keyed by the POST's number. */
     posts,
     read: async () => sendAsNextUser({ path: ME_PATH }, '}'),
     page: async () => sendAsNextUser({ path: '/workspaces?page=2' }, '</html>\n'),
     write: async () => post(ITEMS, 'small'),
     upload: async () => post(ITEMS, LARGE),
-    // Each of these takes 1.5 s: the first two before the response begins, the third during its body.
+    // Each of these takes 1.5 s: slowRead and slowWrite before the response begins, and download during the response body.
     slowRead: async () => sendAsNextUser({ path: SLOW }, 'slow'),
     slowWrite: async () => post(SLOW, 'small'),
     download: async () => sendAsNextUser({ path: STREAM }, 'end'),

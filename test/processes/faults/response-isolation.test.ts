@@ -8,13 +8,13 @@ const REQUESTS_EACH = 20;
 
 const fleet = useFleet({
   processes: 3,
-  // On a loaded machine, 2,000 concurrent requests take longer than the default timeouts. A timeout would be another fault.
+  // Avoid timeouts, because 2,000 concurrent requests on a loaded machine take longer than the defaults allow.
   env: { TOKEN_TIMEOUT_SECONDS: '120', SERVICE_TIMEOUT_SECONDS: '120' },
   service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
 });
 
 test('100 users with 20 concurrent requests each, across three processes, receive only their own responses', async () => {
-  // A third of the tokens have expired and the service refuses another third, so that refreshes run alongside the requests.
+  // A third of the tokens have expired, and the service refuses another third, so refreshes run alongside the requests.
   const sessions = await Promise.all(
     Array.from({ length: USERS }, async (_, at) => {
       const session = await fleet.createSession(`user-${at}`, at % 3 === 0 ? { expiresAt: 0 } : {});

@@ -24,7 +24,7 @@ describe('when the master is killed under load', () => {
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master is killed', {
       async begin() {
         const master = await topology.master();
-        // The next master may be available a second later.
+        // Start polling before the kill, because the next master may be available a second later.
         await Promise.all([failovers.untilReadiness(fleet, 503), master.kill()]);
         await failovers.untilReadiness(fleet, 200);
       },
@@ -43,14 +43,14 @@ describe('when the master is killed under load', () => {
   });
 });
 
-describe('when the master hangs under load and returns after another has taken its place', () => {
+describe('when the master hangs under load and resumes after another master has taken its place', () => {
   let failover: failovers.ObservedFailover;
   let shutdown: { readonly exitCode: number | null; readonly ms: number };
   beforeAll(async () => {
     await topology.readyForFailover();
     const leaving = await fleet.add();
     await failovers.untilReadiness(fleet, 200);
-    fleet.processes.pop(); // keeps requests away from it
+    fleet.processes.pop(); // keeps requests away from the process that is shutting down
     const sessions = await failovers.createSessions(fleet, SESSIONS);
     const master = await topology.master();
     failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master hangs, and returns', {

@@ -42,14 +42,14 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
 
   const urlOf = (at: number) => fleet.at(at).url;
   const keyOf = ({ id }: TestSession) => sessionKey('cloakroom:', id);
-  /** Omits page cursors: a page in flight may still store them, encrypted under the id of the ended session. */
+  /** Returns a session's keys, except page cursors, because a page request in flight may still store those after the sign-out. */
   const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
   const expectSignedOut = async ({ cookie }: TestSession) => {
     expect((await signOut(urlOf(1), cookie)).status).toBe(303);
   };
 
   /**
-   * Checks that the session has ended for both processes, that late tokens are neither used nor stored, and that no response
+   * Checks that the session has ended in both processes, that late tokens are neither used nor stored, and that no response
    * set a cookie. `late` holds the responses to requests that were in flight.
    */
   const expectEnded = async (session: TestSession, what: string, late: readonly FleetResponse[]) => {
@@ -81,7 +81,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     ['a page is waiting for its token', tokenResponse, 'expired', PAGE_PATH, TO_SIGN_IN, 1],
     ['a page is waiting for the service', serviceRequest, 'valid', PAGE_PATH, { status: 200 }, 0],
     ['a stream is in flight', stream, 'valid', STREAM_PATH, { status: 200, body: 'one,two' }, 0],
-  ])('while %s is final', async (what, barrier, token, path, response, refreshes) => {
+  ])('is final while %s', async (what, barrier, token, path, response, refreshes) => {
     const session = await fleet.createSession('demo', token === 'expired' ? EXPIRED : {});
     if (token === 'revoked') await fleet.service.revokeAccess(session.grant.accessToken);
     barrier.hold();
@@ -95,9 +95,9 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     await expectEnded(session, what, [late]);
   });
 
-  test('while four requests wait for a refresh ends them all in both processes', async () => {
+  test('leads to a 401 for all four requests that are waiting for a refresh in both processes', async () => {
     const session = await fleet.createSession('demo', EXPIRED);
-    /** Counts how often sessions were read for API requests and pages. */
+    /** Resolves with the number of session reads for API requests and pages. */
     const sessionReads = async () =>
       Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
     tokenResponse.hold();
@@ -113,7 +113,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
     await expectEnded(session, 'four requests wait for a refresh', late);
   });
 
-  test('during a background refresh is final', async () => {
+  test('is final even during a background refresh', async () => {
     const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
     tokenResponse.hold();
     expect(await send(urlOf(0), session.cookie)).toMatchObject({ status: 200 });

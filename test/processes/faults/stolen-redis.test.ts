@@ -17,7 +17,7 @@ let dump: Map<string, string>;
 
 beforeAll(async () => {
   [victim, other] = [await fleet.createSession(), await fleet.createSession()];
-  // These requests leave data in Redis: pages of a list, a sign-in in progress, and an ended session.
+  // These requests leave page cursors, sign-in transactions and traces of an ended session in Redis.
   const ended = await fleet.createSession();
   const { url } = fleet.at(0);
   for (const { cookie } of [victim, other, ended]) {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   dump = new Map(await Promise.all(keys.map(async (key) => [key, await valuesAt(key)] as const)));
 });
 
-/** Returns all values of a key, one per line. */
+/** Returns everything that is stored under a key, one value per line. */
 async function valuesAt(key: string): Promise<string> {
   const type = await fleet.redis.type(key);
   if (type === 'hash') return Object.values(await fleet.redis.hgetall(key)).join('\n');
@@ -38,7 +38,7 @@ async function valuesAt(key: string): Promise<string> {
   return (await fleet.redis.get(key)) ?? '';
 }
 
-/** Tries to decrypt each value with each of these secrets, under every name that it may have. */
+/** Tries to decrypt each value with each of these secrets, under every name that the value may have. */
 function decryptAll(secrets: Iterable<string>) {
   return [...dump].flatMap(([key, values]) =>
     values
@@ -51,7 +51,7 @@ function decryptAll(secrets: Iterable<string>) {
   );
 }
 
-test('Redis stores no plain token, session id or cookie, and every key has a time to live', async () => {
+test('Redis stores no token, session id or cookie in plain text, and every key has a time to live', async () => {
   const all = [...dump].flat().join('\n');
   for (const { id, cookie, grant } of [victim, other]) {
     for (const secret of [id, cookie, grant.accessToken, grant.refreshToken ?? '']) {
@@ -72,7 +72,7 @@ test('Redis stores no plain token, session id or cookie, and every key has a tim
   expect(await Promise.all(ttls)).not.toContain(-1);
 });
 
-test('an attacker with a dump of Redis and the session keys can decrypt nothing', () => {
+test('an attacker with a dump of Redis and the session keys can’t decrypt anything', () => {
   const all = [...dump].flat();
   const secrets = new Set(['', SESSION_KEY, ...all, ...all.flatMap((text) => text.split(/[:.\n]/))]);
   const decrypted = decryptAll(secrets);
@@ -80,10 +80,10 @@ test('an attacker with a dump of Redis and the session keys can decrypt nothing'
   expect(decrypted.filter((text) => text !== null)).toEqual([]);
 });
 
-test('an attacker who also has one cookie can decrypt only that session’s data', () => {
+test('an attacker with a dump of Redis, the session keys and one cookie can decrypt only that session’s data', () => {
   const decrypted = decryptAll([victim.id]).filter((text) => text !== null);
   expect(decrypted.filter((text) => text.includes(victim.grant.accessToken))).toHaveLength(1);
-  expect(decrypted.length).toBeGreaterThan(1); // its page cursors
+  expect(decrypted.length).toBeGreaterThan(1); // also the victim's page cursors
   expect(decrypted.filter((text) => text.includes(other.grant.accessToken))).toEqual([]);
   const key = sessionKey('cloakroom:', other.id);
   const encrypted = dump.get(key) ?? '';

@@ -9,18 +9,18 @@ const FIVE_MINUTES_MS = 300_000;
 
 const fleet = useFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 
-test('a process stopped while it holds the lock sends no token request after another process has refreshed', async () => {
+test('a process stopped while holding the lock does not send a token request after another process has refreshed', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await send(holder.url, session.cookie);
   await other.setClockSkew(TOKEN_AGE_MS);
-  // The next refresh takes the lock and waits the full second between two refreshes, because the previous refresh is in the
-  // future according to the clock of its process.
+  // The next refresh takes the lock and waits a full second, because the previous refresh is in the future according to the
+  // holder's clock.
   await holder.setClockSkew(-FIVE_MINUTES_MS);
   const stored = await fleet.storedGrant(session);
   await fleet.service.revokeAccess(stored?.accessToken ?? '');
   const lock = sessionScopedKey('cloakroom:', 'refresh-lock', session.id);
-  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the first refresh has released it
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // the first refresh has released the lock
   const stopped = send(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');

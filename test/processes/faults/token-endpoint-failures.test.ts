@@ -12,15 +12,15 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 const RECOVERS_WITHIN_MS = 5_000;
 
 const SESSIONS = 40;
-/** Short enough for a refresh to start as soon as Cloakroom allows it. */
+/** Short enough that a refresh starts as soon as Cloakroom allows one. */
 const PAUSE_MS = 80;
-/** The interquartile range is usually 250 ms. In a million draws, it was never below this value. */
+/** The interquartile range is usually 250 ms, and was never below this value in a million draws. */
 const SPREAD_OVER_MS = 60;
 
 const fleet = useFleet({ processes: 2 });
 afterEach(() => fleet.service.reset());
 
-// token-endpoint-outage.test.ts shows that any other error keeps the session, at any status.
+// token-endpoint-outage.test.ts checks that other errors do not end the session.
 test.each([200, 400, 401, 500, 503])('invalid_grant with status %i ends the session', async (status) => {
   fleet.service.intercept = ({ url }, res) =>
     url === TOKEN_PATH && Boolean(res.writeHead(status).end('{"error":"invalid_grant"}'));
@@ -36,7 +36,7 @@ test.each([200, 400, 401, 500, 503])('invalid_grant with status %i ends the sess
   expect(fleet.refreshesOf(session)).toHaveLength(1);
 });
 
-test('a service that refuses connections ends no session, and requests succeed once it accepts them again', async () => {
+test('no session ends while the service refuses connections, and requests succeed once it accepts connections again', async () => {
   const expired = await fleet.createSession('demo', { expiresAt: 0 });
   const unexpired = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
   await fleet.service.stopListening();
@@ -58,7 +58,7 @@ test('a service that refuses connections ends no session, and requests succeed o
   const responses = await load.stop();
   const sessionsLost = await fleet.countLostSessions([expired, unexpired]);
   reportFault('service refuses connections', responses, { sessionsLost, recoveredInMs });
-  // A request with an unexpired token can't reach the service either.
+  // Requests with an unexpired token get the 502, because they need no refresh.
   const kinds = Object.keys(during).toSorted();
   expect(kinds).toEqual(['502 service_unreachable', '503 token_endpoint_unavailable']);
   expect(page).toMatchObject({ status: 503, body: expect.stringContaining('Try again') });
@@ -93,7 +93,7 @@ test('sessions whose refreshes failed at the same time are refreshed at differen
   await Promise.all(loads.map(async (load) => load.next(200)));
   const responses = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
   const sessionsLost = await fleet.countLostSessions(sessions);
-  reportFault(`token endpoint down for ${SESSIONS} sessions at once`, responses, {
+  reportFault(`token endpoint down for ${SESSIONS} sessions`, responses, {
     sessionsLost,
     recoveredInMs,
   });
@@ -107,7 +107,7 @@ test('sessions whose refreshes failed at the same time are refreshed at differen
 async function coolDownOf(session: TestSession): Promise<number> {
   const lock = sessionScopedKey('cloakroom:', 'refresh-lock', session.id);
   let leftMs = 0;
-  // The response does not wait for the clean-up. If it arrived late, another refresh may have started.
+  // Poll, because the response does not wait for the clean-up, and another refresh may already have started.
   await eventually(async () => {
     const [owner, ms] = await Promise.all([fleet.redis.get(lock), fleet.redis.pttl(lock)]);
     leftMs = ms;

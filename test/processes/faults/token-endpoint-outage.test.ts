@@ -10,14 +10,14 @@ import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST_EVERY_MS = 250;
-/** Long enough for a busy machine. */
+/** Long enough for a token request on a busy machine. */
 const TOKEN_TIMEOUT_SECONDS = 2;
-/** A refresh takes at most this timeout, and the next one follows 2 s later. The margin allows for a busy machine. */
+/** A refresh takes no longer than the token timeout, and the next refresh follows within 2 s. The margin allows for a busy machine. */
 const RECOVERS_WITHIN_MS = 1_000 * TOKEN_TIMEOUT_SECONDS + 5_000;
-/** The maximum for tokens with a lifetime of 15 min, so that no token expires during the outages. */
+/** The largest value that takes effect for tokens with a lifetime of 15 min. No token expires during the outages. */
 const REFRESH_AHEAD_SECONDS = 300;
 const EXPIRES_IN_MS = 290_000;
-/** Redis measures the time between two refreshes, but the test reads it from the log. */
+/** Redis enforces the interval between two refreshes, but the test calculates it from times in the log. */
 const TIMER_SLACK_MS = 100;
 
 type Outage = (req: IncomingMessage, res: ServerResponse) => void;
@@ -32,7 +32,7 @@ const beginResponse = (res: ServerResponse, then?: () => void) => {
   res.write('{"access_token":"half of', then);
 };
 
-/** Token endpoint failures that reveal nothing about the grant. None of them may end a session. */
+/** Token endpoint failures that reveal nothing about the grant, and therefore must not end a session. */
 const OUTAGES: Readonly<Record<string, Outage>> = {
   'closes the connection': (req) => void req.socket.destroy(),
   'closes the connection during its response': (_req, res) => beginResponse(res, () => res.destroy()),
@@ -51,17 +51,17 @@ const OUTAGES: Readonly<Record<string, Outage>> = {
   'responds with 200 and temporarily_unavailable': responses(200, '{"error":"temporarily_unavailable"}'),
 };
 
-/** A session that clients use at both processes from the start of an outage until it is over. */
+/** A session that clients use through both processes during an outage. */
 interface ObservedSession {
   readonly session: TestSession;
   readonly load: Load;
   readonly during: readonly FleetResponse[];
 }
 
-/** All outages run at the same time, each with its own sessions. */
+/** The sessions and responses in one outage. All outages run at the same time, each with its own sessions. */
 interface ObservedOutage {
   readonly expired: ObservedSession;
-  /** Its token expires within REFRESH_AHEAD_SECONDS. */
+  /** A session whose token expires within REFRESH_AHEAD_SECONDS. */
   readonly expiring: ObservedSession;
   readonly page: FleetResponse;
   readonly status: FleetResponse;
@@ -126,7 +126,7 @@ function startClients({ cookie }: TestSession, clients: number): Load {
   });
 }
 
-/** Returns the times of a session's failed refreshes, in ms, from the logs. A busy process may send token requests late. */
+/** Returns the times of a session's failed refreshes from the logs, in ms, because a busy process may send token requests late. */
 function failuresOf({ session: { id } }: ObservedSession): number[] {
   return fleet.processes
     .flatMap((each) => each.logged())

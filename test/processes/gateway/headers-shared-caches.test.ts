@@ -6,7 +6,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startChildProgram } from '../../support/child-program.mjs';
 
-/** A shared cache in front of Cloakroom. It adds `X-Cache: HIT` to responses from its store. */
+/** A shared cache in front of Cloakroom, which adds `X-Cache: HIT` to responses from its store. */
 interface SharedCache extends AsyncDisposable {
   readonly origin: string;
 }
@@ -157,7 +157,7 @@ describe.each(Object.keys(CACHES))('behind %s', (kind) => {
     return `${response.status} ${await response.text()}`;
   };
 
-  test('the cache stores a public document, which proves that it works', async () => {
+  test('the cache stores a public document, which proves that the cache works', async () => {
     const { origin } = caches[kind] ?? {};
     await fetch(`${origin}/openapi.json`).then(async (response) => response.arrayBuffer());
     const again = await fetch(`${origin}/openapi.json`);

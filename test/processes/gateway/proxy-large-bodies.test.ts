@@ -10,9 +10,9 @@ import { download, startLargeService, upload } from '../../support/fleet/large-b
 // Cloakroom runs in a separate process so that the tests can measure its memory.
 
 const GIB = 1024 * MIB;
-/** The maximum growth of a process for a body of any size. On a busy machine, Node 24 collects garbage late. */
+/** The maximum memory growth of a process for a body of any size. On a busy machine, Node 24 collects garbage late. */
 const GROWTH = 96 * MIB;
-/** The maximum part of a body that the kernel's socket buffers hold. */
+/** The maximum number of body bytes that the kernel's socket buffers hold. */
 const SOCKET_BUFFERS = 64 * MIB;
 
 const service = useFixture(startLargeService);
@@ -22,7 +22,7 @@ const fleet = useFleet(() => ({
 let url: string;
 let pid: number;
 let cookie: string;
-/** The peak after smaller bodies have warmed up the code and the heap. */
+/** Peak memory after smaller bodies have warmed up the code and the heap. */
 let warmPeak: number;
 beforeAll(async () => {
   ({ url, pid } = fleet.at(0));
@@ -36,7 +36,7 @@ beforeEach(() => {
   service.readAfter = Promise.resolve();
 });
 
-/** Returns the growth of the process at the end, or the rise of its peak above the warm peak, whichever is larger. */
+/** Returns the memory growth at the end or the rise of the peak above `warmPeak`, whichever is larger. */
 async function growthDuring(run: () => Promise<void>): Promise<number> {
   const before = await readStatus('VmRSS');
   const peak = await watchPeak();
@@ -44,7 +44,7 @@ async function growthDuring(run: () => Promise<void>): Promise<number> {
   return Math.max((await readStatus('VmRSS')) - before, (await peak()) - warmPeak);
 }
 
-/** Resets the peak of resident memory. Returns a function that reads the peak since then, in bytes. */
+/** Resets the peak of resident memory. Returns a function that reads the peak since the reset, in bytes. */
 async function watchPeak(): Promise<() => Promise<number>> {
   await writeFile(`/proc/${pid}/clear_refs`, '5'); // proc(5)
   return async () => readStatus('VmHWM');
@@ -68,18 +68,18 @@ async function stopped(progress: () => number): Promise<number> {
   }
 }
 
-describe('the gateway forwards a body of 1 GiB unchanged in constant memory', () => {
-  test('from the service', async () => {
+describe('the gateway', () => {
+  test('forwards a 1 GiB body from the service unchanged in constant memory', async () => {
     expect(await growthDuring(async () => download(url, cookie, GIB))).toBeLessThan(GROWTH);
   });
 
-  test('to the service', async () => {
+  test('forwards a 1 GiB body to the service unchanged in constant memory', async () => {
     expect(await growthDuring(async () => upload(url, cookie, GIB))).toBeLessThan(GROWTH);
   });
 });
 
 describe('backpressure in the gateway', () => {
-  /** Checks that the sender pauses until the receiver resumes reading, and that the process does not grow. */
+  /** Checks that the sender pauses until the receiver resumes reading, and that memory growth stays within its limit. */
   async function expectPause(
     progress: { sent: number },
     transfer: (startReading: Promise<void>) => Promise<void>,

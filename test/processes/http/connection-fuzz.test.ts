@@ -44,7 +44,7 @@ const request = (line: string, ...fields: string[]) =>
   [`${line} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 const signedIn = (line: string, ...fields: string[]) => request(line, `Cookie: ${cookie}`, ...fields);
 
-/** Bytes that a client may send, as functions because the cookie does not exist yet. */
+/** Bytes that a client may send, wrapped in functions because the cookie does not exist yet. */
 const PIECES: readonly (() => string | Buffer)[] = [
   () => request('GET /openapi.json'),
   () => request('GET /openapi.json').repeat(24),
@@ -91,8 +91,8 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Resets a connection unless its FIN is still pending. Node never closes a socket that is reset during its shutdown, and this
- * process would hang at exit.
+ * Resets a connection unless its FIN is still pending. Node never closes a socket that is reset while its FIN is pending, so
+ * this process would hang at exit.
  */
 function reset(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();
@@ -148,7 +148,7 @@ async function filesWhenIdle(): Promise<number> {
   let files = await openFiles();
   await eventually(async () => {
     const before = files;
-    await delay(1_200); // the idle connections of these requests close after a second
+    await delay(1_200); // idle connections from these requests close after a second
     files = await openFiles();
     return files === before;
   });
@@ -172,13 +172,13 @@ test('clients that send random bytes neither crash the process nor leave resourc
   await expectNothingLeft(files);
 });
 
-test('a client that reads no response and sends malformed bytes after its request does not crash the process', async () => {
+test('malformed bytes after a request do not crash the process if the client never reads the response', async () => {
   const files = await filesWhenIdle();
   const socket = open().pause();
   socket.write(signedIn(`GET ${API}/large`));
   await once(socket, 'readable');
   socket.write('NONSENSE\r\n\r\n');
-  await expectNothingLeft(files); // this includes its connection
+  await expectNothingLeft(files); // the open files include the client's connection
   socket.destroy();
 });
 
@@ -191,7 +191,7 @@ test('clients that send CONNECT after a request and disconnect leave no resource
   await expectNothingLeft(files);
 });
 
-// A buffered chunk takes more than 100 bytes, so a million chunks do not fit into the heap.
+// A buffered chunk takes more than 100 bytes, so a million chunks do not fit in the heap.
 describe('in a process with a small heap', () => {
   let small: Cloakroom;
   beforeEach(async () => {
@@ -203,7 +203,7 @@ describe('in a process with a small heap', () => {
   });
 
   /**
-   * Sends the same bytes on many connections simultaneously. Resolves with the status of a later request. The client never closes
+   * Sends the same bytes over many connections simultaneously. Resolves with the status of a later request. The client never closes
    * its connections, so a server that waits for the client keeps them all open.
    */
   async function statusAfter(connections: number, bytes: string): Promise<number> {
@@ -220,18 +220,18 @@ describe('in a process with a small heap', () => {
     return status;
   }
 
-  test('many small requests in one packet do not exhaust the memory', async () => {
+  test('many small requests in one packet do not exhaust memory', async () => {
     expect(await statusAfter(80, 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000))).toBe(200);
   });
 
   test.each(['POST /', 'GET /auth/login'])(
-    '%s without a session and with a body in one-byte chunks does not exhaust the memory',
+    '%s without a session does not exhaust memory, even with a body in one-byte chunks',
     async (line) => {
       expect(await statusAfter(100, request(line, CHUNKED) + '1\r\nx\r\n'.repeat(10_000))).toBe(200);
     },
   );
 
-  test('uploads in one-byte chunks do not exhaust the memory', async () => {
+  test('uploads in one-byte chunks do not exhaust memory', async () => {
     const body = `${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`;
     expect(await statusAfter(24, signedIn(`POST ${API}/things`, CHUNKED) + body)).toBe(200);
   });

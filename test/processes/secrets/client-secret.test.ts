@@ -25,6 +25,6 @@ test('a process uses a new client secret immediately after a reload, and no user
   await folder.write('CLIENT_SECRET', 'another-secret');
   for (const each of fleet.processes)
     expect(await each.reloadSecrets()).toMatchObject({ level: 'info', changed: ['CLIENT_SECRET'] });
-  // After a failure, Cloakroom waits a second before it refreshes the session again.
+  // After a failure, Cloakroom waits at least a second before it refreshes the session again.
   await eventually(async () => tally(await sendAll())[200] === 6);
 });

@@ -75,11 +75,11 @@ test('a reload with a password that Redis refuses changes nothing and logs the p
     problems: ['REDIS_URL has a user or password that Redis refuses'],
   });
   expect(JSON.stringify(fleet.at(0).logged())).not.toContain('guessed');
-  // The refresh uses the earlier client secret, because a reload changes either all secrets or none.
+  // The refresh uses the previous client secret, because a reload changes either all secrets or none.
   expect((await send(fleet.at(0).url, expired.cookie)).status).toBe(200);
 });
 
-test('a reload with a Redis user without read permission changes nothing, and new connections use the earlier user', async () => {
+test('a reload that sets a Redis user without read permission changes nothing, and new connections still use the previous user', async () => {
   await using server = await startRedisServer();
   await using admin = connectAdmin(server);
   const urlWith = (user: string) => server.url.replace('://', `://${user}:one@`);

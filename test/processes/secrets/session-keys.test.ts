@@ -28,7 +28,7 @@ test('two processes under load rotate the session keys from A to B, and no user 
   const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
   const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const jar = sessions.map(({ cookie }) => cookie);
-  // Like a browser, send a new cookie once it is set.
+  // Use a new cookie as soon as it is set, as a browser would.
   const load = startLoad(1, async (count) => {
     const at = count % sessions.length;
     const { url } = fleet.at(Math.floor(count / 4));
@@ -67,13 +67,13 @@ describe('the log', () => {
     { from: [A, B], to: [A], warns: false },
     { from: [A, B], to: [B, A], warns: false },
   ])(
-    'warns that an encryption key was removed, without showing it (case %#)',
+    'warns only if the encryption key was removed, and never shows a key (case %#)',
     async ({ from, to, warns }) => {
       const process = fleet.at(0);
       const replaceBy = async (keys: readonly string[]) => {
         await folder.write('SESSION_KEYS', keys.join());
         await process.reloadSecrets();
-        // After a second reload, all log lines of the first have arrived.
+        // Once the second reload is logged, all log lines from the first have arrived.
         await process.reloadSecrets();
       };
       await replaceBy(from);

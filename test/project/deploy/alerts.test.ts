@@ -16,7 +16,7 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The tests that cover a day and a week have their own file, because they are slow. */
+/** The slow unit tests, which cover periods of a day and a week, have their own file. */
 const UNIT_TESTS = ['cloakroom-alerts.test.yaml', 'cloakroom-alerts.long.test.yaml'];
 
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
@@ -76,7 +76,7 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
 });
 
 describe('the runbooks', () => {
-  test('cover exactly the alerts', () => {
+  test('cover every alert and nothing else', () => {
     expect([...runbooks.keys()].toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 

@@ -19,7 +19,7 @@ interface PanelOf<Type extends string, Options, Custom> extends Omit<
   fieldConfig: { defaults: Omit<FieldConfig, 'custom'> & { custom?: Custom }; overrides: object[] };
 }
 
-/** A query for Grafana's Prometheus plugin, which the schema does not define. */
+/** A Prometheus query, which Grafana's dashboard schema does not define. */
 interface PrometheusQuery {
   refId: string;
   datasource: { type: 'prometheus'; uid: string };

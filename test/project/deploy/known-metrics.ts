@@ -19,7 +19,7 @@ import { packageVersion } from '../../support/package-version.ts';
 
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** The values of each label; null if a label may have any value. */
+  /** The values of each label; null if a label can have any value. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>;
 }
 
@@ -85,8 +85,8 @@ for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...
 }
 
 /**
- * Returns the metrics, labels and label values in a PromQL expression that no process exports. `recorded` holds the names of
- * recording rules.
+ * Returns the metrics, labels and label values that a PromQL expression uses but no process exports. `recorded` holds the names
+ * of recording rules.
  */
 export function unknownNames(expression: string, recorded: readonly string[] = []): string[] {
   const unknown: string[] = [];
@@ -116,7 +116,7 @@ function unknownMatchers(name: string, labels: Metric['labels'], matchers: strin
       if (SCRAPED.includes(label)) return [];
       const values = labels[label];
       if (values === undefined) return [`${name}{${label}}`];
-      // A pattern is either a list of words or contains a wildcard.
+      // Each alternative in a regular expression is either a word or a pattern with a wildcard.
       const words = operator.endsWith('~') ? value.split('|') : [value];
       const isKnown = (word: string) => values?.includes(word) !== false || /[.][*+]/.test(word);
       return words.every(isKnown) ? [] : [`${name}{${matcher}}`];

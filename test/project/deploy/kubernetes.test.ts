@@ -16,7 +16,7 @@ import { typeErrors } from './type-errors.ts';
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
-/** Allows two seconds after SHUTDOWN_SECONDS to store refreshed tokens, and time for a slow exit. */
+/** The time needed after SHUTDOWN_SECONDS: two seconds to store refreshed tokens, and three for a slow exit. */
 const SECONDS_TO_SPARE = 5;
 
 /** Returns whether an Ingress rule matches a path. In the Kubernetes API, a prefix matches whole segments. */
@@ -42,17 +42,17 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(await typeErrors(manifests.map(toTypeAssertion))).toEqual([]);
   });
 
-  test('puts every object into its own namespace', () => {
+  test('puts every object into the same namespace', () => {
     const namespace = onlyOne(manifests, 'Namespace').metadata?.name;
     const others = manifests.filter(({ kind }) => kind !== 'Namespace');
     expect(new Set(others.map(({ metadata }) => metadata.namespace))).toEqual(new Set([namespace]));
   });
 
-  test('runs at least two processes, and never fewer during an update', () => {
+  test('runs at least two processes, even during an update', () => {
     const { replicas, strategy } = onlyOne(manifests, 'Deployment').spec ?? {};
     const [autoscaler] = ofKind(manifests, 'HorizontalPodAutoscaler');
     expect(replicas ?? autoscaler?.spec?.minReplicas ?? 1).toBeGreaterThanOrEqual(2);
-    // Otherwise applying the manifest would reset the number that the autoscaler has chosen.
+    // If the Deployment set `replicas`, applying the manifest would undo the autoscaler's choice.
     expect(replicas === undefined).toBe(autoscaler !== undefined);
     expect(strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
   });
@@ -79,7 +79,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       { httpGet: { path: '/healthz', port: 'http' } },
       { httpGet: { path: '/readyz', port: 'http' }, timeoutSeconds: 3 },
     ]);
-    // With a longer period, Cloakroom assumes that /readyz is not probed, and drains without announcing it.
+    // If the period were longer, Cloakroom would assume that /readyz is not probed, and would not announce a drain.
     expect(readinessProbe?.periodSeconds).toBeLessThanOrEqual(5);
   });
 
@@ -104,7 +104,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       { name: 'REDIS_URL_FILE', value: `${mount?.mountPath}/redis-url` },
       { name: 'SESSION_KEYS_FILE', value: `${mount?.mountPath}/session-keys` },
     ]);
-    // If a subPath is set, the kubelet does not update a changed secret.
+    // If a subPath is set, the kubelet does not update the file when the secret changes.
     expect(mount?.subPath).toBeUndefined();
     expect(ofKind(manifests, 'Secret')).toEqual([]);
     expect(Object.keys(settings).filter((name) => /SECRET|KEYS|REDIS_URL/.test(name))).toEqual([]);
@@ -114,7 +114,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(container.image?.split('/').at(-1)).toBe(`cloakroom:${version}`);
   });
 
-  test('selects its own pods in all selectors', () => {
+  test('uses only selectors that match its own pods', () => {
     const labels = onlyOne(manifests, 'Deployment').spec?.template.metadata?.labels;
     const policies = ofKind(manifests, 'NetworkPolicy');
     const selectors = [
@@ -167,7 +167,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     const policies = ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec);
     const closed = policies.filter((spec) => spec?.ingress === undefined && spec?.egress === undefined);
     expect(closed.map((spec) => spec?.policyTypes)).toEqual([['Ingress', 'Egress']]);
-    // A rule without peers or ports allows all of them.
+    // A rule without peers allows all peers, and a rule without ports allows all ports.
     const rules = [
       ...policies.flatMap((spec) => spec?.ingress ?? []).map(({ from, ports }) => [from, ports]),
       ...policies.flatMap((spec) => spec?.egress ?? []).map(({ to, ports }) => [to, ports]),

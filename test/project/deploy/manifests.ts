@@ -52,7 +52,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'monitoring.coreos.com/v1': '../../test/project/deploy/pod-monitor.ts',
 };
 
-/** Returns the assertion that an object has the Kubernetes API type of its `apiVersion` and `kind`. */
+/** Returns the assertion that an object has the Kubernetes API type for its `apiVersion` and `kind`. */
 export function toTypeAssertion(manifest: Manifest): TypeAssertion {
   const from = MODULES[manifest.apiVersion];
   if (from === undefined) throw new Error(`${manifest.apiVersion} has no types`);
@@ -64,9 +64,9 @@ export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], ki
   return manifests.filter((manifest) => manifest.kind === kind) as unknown[] as Kinds[K][];
 }
 
-/** Returns the only object of a kind. Throws if there is not exactly one. */
+/** Returns the only object of a kind. Throws if there are none or several. */
 export function onlyOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
   const [one, ...others] = ofKind(manifests, kind);
-  if (one === undefined || others.length > 0) throw new Error(`there is more or less than one ${kind}`);
+  if (one === undefined || others.length > 0) throw new Error(`there is not exactly one ${kind}`);
   return one;
 }

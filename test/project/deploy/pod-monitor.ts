@@ -1,6 +1,6 @@
 import type { LabelSelector, ObjectMeta } from 'kubernetes-types/meta/v1.js';
 
-/** The fields that the tests use from the PodMonitor of Prometheus Operator 0.91. No small package provides its types. */
+/** The PodMonitor fields that the tests use, from Prometheus Operator 0.91. No small package provides these types. */
 export interface PodMonitor {
   readonly apiVersion: 'monitoring.coreos.com/v1';
   readonly kind: 'PodMonitor';

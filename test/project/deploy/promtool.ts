@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Runs promtool. Resolves with its output. Rejects if it finds an error. */
+/** Runs promtool. Resolves with the output, or rejects if promtool finds an error. */
 export async function promtool(...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('promtool', args);
   return stdout;
 }
 
-/** Checks PromQL expressions. Rejects with the invalid expression if there is one. */
+/** Checks PromQL expressions. Rejects with promtool's error if an expression is invalid. */
 export async function expectPromQl(expressions: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   try {

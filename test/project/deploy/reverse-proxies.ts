@@ -10,7 +10,7 @@ export const REVERSE_PROXIES = [
   ['Caddy', startCaddy],
 ] as const;
 
-/** Starts Cloakroom behind a reverse proxy before the tests of a `describe`, and disposes of both after them. */
+/** Starts Cloakroom behind a reverse proxy before the tests of a `describe`, and disposes of both after the tests. */
 export function useReverseProxy(startProxy: typeof startNginx | typeof startCaddy) {
   const options = useFixture(async () => ({
     ...(await createReverseProxyOptions()),

@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw-client.ts';
 import { REVERSE_PROXIES, useReverseProxy } from './reverse-proxies.ts';
 
-// Hostile requests to the reverse proxies and the load balancer with the configurations in deploy/.
+// These tests send hostile requests to the reverse proxies and the load balancer, with the configurations in deploy/.
 
 const SECRET = 'c0de-that-no-log-may-have';
 
@@ -62,10 +62,10 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startProxy) => {
   });
 
   test.each([
-    ['another name', head('/', 'other.example')],
-    ['a name that ends with the right one', head('/', 'other-localhost')],
+    ['a different name', head('/', 'other.example')],
+    ['a name that ends with the right name', head('/', 'other-localhost')],
     ['an IP address', head('/', '127.0.0.1')],
-    ['another name in absolute form', head('http://other.example/', 'localhost')],
+    ['a different name in absolute form', head('http://other.example/', 'localhost')],
   ])('refuses requests for %s, with or without TLS', async (_what, text) => {
     const before = testApp.logged.length;
     for (const send of [overTls, overHttp]) {
@@ -75,7 +75,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startProxy) => {
     expect(testApp.logged.slice(before).filter((line) => !line.includes('"path":"/readyz"'))).toEqual([]);
   });
 
-  test('refuses requests for another name over HTTP/2', async () => {
+  test('refuses requests for a different name over HTTP/2', async () => {
     const session = connect(options.origin, { ca: options.certificate.cert });
     const [headers] = (await once(
       session.request({ ':path': '/', ':authority': 'other.example' }).end(),
@@ -92,7 +92,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startProxy) => {
     ['/workspaces?page=2&limit=5', '/workspaces?page=2&limit=5'],
     ['http://localhost/a?b=c', '/'],
     ['/.@other.example', '/'],
-  ])('redirects http only to PUBLIC_URL and without Strict-Transport-Security: %s', async (target, path) => {
+  ])('redirects http only to PUBLIC_URL, without Strict-Transport-Security: %s', async (target, path) => {
     const response = await overHttp(head(target));
     expect([statusOf(response), locationOf(response)?.startsWith(options.origin + path)]).toEqual([
       308,
@@ -124,7 +124,7 @@ describe.each(REVERSE_PROXIES)('%s', (_name, startProxy) => {
       `#${SECRET}`,
       SECRET,
     ];
-    const host = new URL(options.origin).host; // Caddy logs only this host
+    const host = new URL(options.origin).host; // Caddy logs only requests for this host
     for (const target of [...targets, ...MANGLED]) {
       for (const send of [overTls, overHttp]) {
         await send(head(target, host));

@@ -26,7 +26,7 @@ const UNSAFE = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 const isCheck = ({ start }: RawRequest) => start.startsWith('GET /readyz');
 
-// Raw services replace the Cloakroom processes. They record each byte and can fail like a broken process.
+// Raw services stand in for the Cloakroom processes. A raw service records each byte and can fail like a broken process.
 describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startProxy) => {
   const started: AsyncDisposable[] = [];
   let options: ReverseProxyOptions;
@@ -41,7 +41,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     for (const each of started.toReversed()) await each[Symbol.asyncDispose]();
   });
 
-  /** Starts a process that is ready and responds to all other requests with `answer`. */
+  /** Starts a process that reports that it is ready. `answer` responds to all requests except health checks. */
   const startProcess = async (answer: RawService['respond'] = () => ok('hello')): Promise<RawService> => {
     const service = await startRawService();
     service.respond = (request, socket) => (isCheck(request) ? okAndClose() : answer(request, socket));
@@ -63,7 +63,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     expect(apiRequestsTo(one)).toHaveLength(2 * REQUESTS);
   });
 
-  test('a GET that gets no response from one process is sent to another', async () => {
+  test('a GET that gets no response from one process is sent to another process', async () => {
     const dying = await startProcess((_request, socket) => {
       socket.destroy();
       return null;
@@ -75,7 +75,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
   });
 
   test.each(UNSAFE)(
-    'a %s that gets no response from one process ends with 502 and is not sent to another',
+    'a %s that gets no response from one process ends with 502 and is not sent to another process',
     async (method) => {
       let taken = 0;
       const die: RawService['respond'] = (_request, socket) => {
@@ -89,7 +89,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     },
   );
 
-  test('a response with an error status is not retried', async () => {
+  test('a request that gets an error status is not retried', async () => {
     let requests = 0;
     const refuse = () => {
       requests += 1;
@@ -155,14 +155,14 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     process.respond = (request) =>
       isCheck(request) ? okAndClose().replace('200 OK', '503 Not Ready') : ok('hello');
     await startBefore(process);
-    const hasChecks = name === 'Caddy'; // nginx sends no health checks
+    const hasChecks = name === 'Caddy'; // nginx does not send health checks
     await eventually(async () => !hasChecks || process.requests.filter(isCheck).length > 3);
     expect(await (await send('GET')).text()).toBe('hello');
     expect(await (await send('PUT', '/api/x', { body: 'whole' })).text()).toBe('hello');
     expect(apiRequestsTo(process).map(({ body }) => body.toString())).toEqual(['', 'whole']);
   });
 
-  test('without a running process, the error page reveals no address or version', async () => {
+  test('without a running process, the error page does not reveal an address or version', async () => {
     await startBefore({ host: `127.0.0.1:${await freePort()}` }, { host: `127.0.0.1:${await freePort()}` });
     const response = await send('GET');
     expect([502, 503]).toContain(response.status);

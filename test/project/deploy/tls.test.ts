@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** Before 2.8, Caddy makes truncated responses without a length look complete. docs/deploy.md warns about this. */
+/** Returns whether Caddy is older than 2.8 and so makes truncated responses without a length look complete. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
@@ -37,7 +37,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     testApp.intercept = () => false;
     testApp.serviceRequests.length = 0;
   });
-  /** Starts a request in the session. The test writes its body. */
+  /** Starts a request with the session cookie. The test itself writes the request body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
     request(options.origin + API_PATH, {
       method,
@@ -49,7 +49,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     const [res] = (await once(req, 'response')) as [IncomingMessage];
     return res;
   };
-  /** Sends a request without a body. */
+  /** Sends a GET request with the session cookie. */
   const get = async (headers: Record<string, string | number> = {}) =>
     responseTo(begin('GET', headers).end());
   /** Resolves with the status and the problem code of a response. */
@@ -57,7 +57,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     const { code } = JSON.parse(await text(response)) as { code: string };
     return [response.statusCode, code];
   };
-  /** Sends a request with this target. Resolves with the raw response. */
+  /** Sends a request with this exact target. Resolves with the raw response. */
   const sendTarget = async (target: string) => {
     const end = await openTls(options);
     const head = ['Host: localhost', `Cookie: ${cookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
@@ -129,7 +129,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
       req.on('data', (chunk: Buffer) => {
         hash.update(chunk);
         bytes += chunk.length;
-        // The reverse proxy may buffer up to 1 MiB.
+        // The reverse proxy can buffer up to 1 MiB.
         if (bytes > half.length - MIB) seen.resolve();
       });
       req.on('end', () => {
@@ -162,7 +162,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
       cookie,
       'x-requested-with': 'test',
     });
-    const start = 'x'.repeat(64 * 1024); // Cloakroom waits for this much before it opens a connection to the service
+    const start = 'x'.repeat(64 * 1024); // Cloakroom connects to the service only after receiving this much
     upload.write(start);
     await seen.promise;
     upload.end(' and more');
@@ -253,7 +253,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     expect(await text(response)).toBe(body);
   });
 
-  test('the reverse proxy adds no Accept-Encoding', async () => {
+  test('the reverse proxy does not add Accept-Encoding', async () => {
     await text(await get());
     expect(testApp.serviceRequests.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
   });
@@ -263,7 +263,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
     expect(await problemOf(await get(headers))).toEqual([431, 'too_many_headers']);
   });
 
-  test(`${name} does not log queries, not even for failed requests`, async () => {
+  test(`${name} does not log queries, even for failed requests`, async () => {
     const place2 = await createReverseProxyOptions();
     await using lonely = await startProxy(place2, ['127.0.0.1:9']);
     const referer = `${place2.origin}/auth/callback?code=${SECRET}`;

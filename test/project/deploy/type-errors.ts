@@ -28,7 +28,7 @@ const OPTIONS = {
  */
 export async function typeErrors(assertions: readonly TypeAssertion[]): Promise<string[]> {
   await mkdir(join(ROOT, '.cache'), { recursive: true });
-  // The folder is inside the project, so that the compiler finds its packages.
+  // The compiler finds the project's packages only if the folder is inside the project.
   const folder = await mkdtemp(join(ROOT, '.cache', 'types-'));
   try {
     const program = assertions.map(

@@ -4,13 +4,13 @@ import { freePort } from '../fleet/free-port.ts';
 import { submitSignIn } from '../test-app.ts';
 import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 
-/** The containers of a `docker compose` project that has its own name and ports. Disposal removes them all. */
+/** The containers of a `docker compose` project with its own name and ports. Disposal removes the containers. */
 export interface Composition extends AsyncDisposable {
   /** The origin of the app. */
   readonly url: string;
-  /** Runs `docker compose` for this project with additional variables. Resolves with its output. */
+  /** Runs `docker compose` for this project with additional variables, and resolves with the output. */
   compose(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
-  /** Returns the name of a container of a service. `at` counts from 1. */
+  /** Returns the name of a service's container. `at` is the number of the container, counting from 1. */
   container(service: string, at?: number): string;
 }
 
@@ -22,7 +22,7 @@ interface CompositionOptions {
   readonly serviceUrl?: string;
 }
 
-/** Starts docker-compose.yml with its demo profile and without a `.env`. Resolves once all containers are healthy. */
+/** Starts docker-compose.yml with the demo profile and without a `.env` file. Resolves once all containers are healthy. */
 export async function startComposition(options: CompositionOptions = {}): Promise<Composition> {
   const { files = [], serviceUrl } = options;
   const project = `${NAME_PREFIX}-${randomBytes(4).toString('hex')}`;
@@ -54,7 +54,7 @@ export async function startComposition(options: CompositionOptions = {}): Promis
   };
 }
 
-/** Signs in through the pages and allows access. Resolves with the browser and the workspace list. */
+/** Signs in through the pages and grants the app access. Resolves with the browser and the workspace list. */
 export async function signInAt(
   url: string,
   browser = new Browser(),

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY } from '../constants.ts';
 import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 
-/** A container started from the image. Disposal removes it. */
+/** A container started from the image. Disposal removes the container. */
 export interface Container extends AsyncDisposable {
   readonly name: string;
-  /** Runs JavaScript in the container. Resolves with its output. */
+  /** Runs JavaScript in the container, and resolves with the output. */
   evaluate(script: string): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export async function startContainer(
   };
 }
 
-/** The variables that the app requires, as `docker run` options. Nothing runs at the URLs of Redis and the service. */
+/** The variables that the app requires, as `docker run` options. Nothing listens at the URLs for Redis and the service. */
 export const MINIMAL_ENV = Object.entries({
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://localhost:4000',

@@ -6,19 +6,19 @@ import { ROOT } from '../constants.ts';
 /** The image that `npm run test:containers` has built. */
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
 
-/** Prefix of every container and project name in these tests. It makes leftovers easy to find. */
+/** A prefix for all container and project names in these tests, so that leftovers are easy to find. */
 export const NAME_PREFIX = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
 
 interface Outcome {
   readonly code: number | null;
   readonly stdout: string;
-  /** Standard output and standard error. */
+  /** Standard output followed by standard error. */
   readonly output: string;
 }
 
 type Env = Readonly<Record<string, string>>;
 
-/** Runs `docker` in the project folder with `env` but none of the app's other variables. Never rejects. */
+/** Runs `docker` in the project folder with `env` but none of the app's other variables. Resolves even if `docker` fails. */
 export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
   const child = spawn('docker', args, {
@@ -31,7 +31,7 @@ export async function tryDocker(args: readonly string[], env: Env = {}): Promise
   return { code, stdout, output: stdout + stderr };
 }
 
-/** Runs `docker` and resolves with its standard output. Rejects with all its output if it fails. */
+/** Runs `docker` and resolves with its standard output. If `docker` fails, rejects with all output. */
 export async function docker(args: readonly string[], env: Env = {}): Promise<string> {
   const { code, stdout, output } = await tryDocker(args, env);
   if (code !== 0) throw new Error(`docker ${args.join(' ')} failed (${code}):\n${output}`);

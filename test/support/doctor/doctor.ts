@@ -42,7 +42,7 @@ export async function runDoctor(
   };
 }
 
-/** Returns a pattern for `toMatchObject`: a finding whose detail and remedy contain these texts. */
+/** Returns a pattern for `toMatchObject`: a finding with this status, whose detail and remedy contain these texts. */
 export function finding(status: Finding['status'], detail: string | RegExp, remedy = '') {
   return {
     status,

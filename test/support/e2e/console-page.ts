@@ -13,7 +13,7 @@ export function startConsole() {
     e2e,
     /** Opens the console, or another page, as a signed-in user. */
     open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
-    /** Responds in place of the service to API_PATH and to paths that begin with it. */
+    /** Responds in place of the service to requests for paths that begin with API_PATH. */
     respondWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
       e2e.respondTo(STARTS_WITH_API_PATH, (res) => res.writeHead(status, headers).end(body));
     },
@@ -32,7 +32,7 @@ export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
-/** Submits the form, or sends a request to `path` without parameters. Resolves with the outcome as text. */
+/** Submits the form, after entering `path` and removing the parameters if `path` is given. Resolves with the outcome as text. */
 export async function send(page: Page, path?: string): Promise<string> {
   if (path !== undefined) {
     await page.getByLabel('Path').fill(path);

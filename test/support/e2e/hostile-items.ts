@@ -66,7 +66,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'a time after the last valid date': '8640000000000001',
   'a time in the year 275760': '8640000000000000',
   'an empty list': '[]',
-  'a list of everything': '[1,"<b data-hostile>",null,[[]],{"a":1}]',
+  'a list with a value of each type': '[1,"<b data-hostile>",null,[[]],{"a":1}]',
   'an empty object': '{}',
   'an object that overrides standard methods':
     '{"toString":1,"valueOf":null,"length":-1,"then":"x","toJSON":"x"}',
@@ -85,7 +85,7 @@ const HOSTILE_VALUES = [
   ...Object.values(OTHERS),
 ];
 
-/** Fields that the pages know, and one that they don't. */
+/** Fields that the pages know, and one unknown field. */
 const FIELDS = `
   id name title description type status state locked suspended confidential favorite createdOn updatedOn createdBy
   sharingSettings thumbnailUrl viewLink trialEnds isMember workspaceId roomId anything
@@ -93,7 +93,7 @@ const FIELDS = `
   .trim()
   .split(/\s+/);
 
-/** Returns a JSON object in which each named field has the value. */
+/** Returns a JSON object with the value `json` in each of `fields`, plus the fields in `rest`. */
 function toItem(
   fields: readonly string[],
   json: string,
@@ -103,13 +103,13 @@ function toItem(
   return `{${all.map(([field, value]) => `${JSON.stringify(field)}:${value}`).join(',')}}`;
 }
 
-/** Returns one JSON item for each hostile value. Every field except those in `safeFields` has that value. */
+/** Returns one JSON item for each hostile value, with that value in every field except those in `safeFields`. */
 export function hostileItems(safeFields: Readonly<Record<string, string>> = {}): string[] {
   const fields = FIELDS.filter((field) => !(field in safeFields));
   return HOSTILE_VALUES.map((json) => toItem(fields, json, safeFields));
 }
 
-/** Returns JSON items with hostile field names, and JSON values that are not objects. */
+/** Returns JSON items: objects with hostile field names, an object with a thousand fields, and every hostile value. */
 export function malformedItems(): string[] {
   const names = Object.values(TEXTS);
   return [

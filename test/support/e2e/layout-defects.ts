@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Opens every `details` element on a page and returns the effects of hostile data: scripts that ran, text parsed as markup,
- * overlapping rows, a displaced header, content beyond the edge of the screen, and text that could reorder its neighbours.
+ * Opens every `details` element on a page and returns the effects of hostile data. Finds scripts that ran, text parsed as markup,
+ * overlapping rows, a displaced header, overflowing content, and text that could reorder its neighbours.
  */
 export async function layoutDefects(page: Page): Promise<string[]> {
   await page.evaluate(`document.querySelectorAll('details').forEach((each) => { each.open = true; })`);
@@ -20,7 +20,7 @@ const FIND_DEFECTS = `(() => {
   const rows = boxes([...document.querySelectorAll('[data-items] > li')]);
   const overlaps = rows
     .filter(([, box], nth) => nth > 0 && box.top < rows[nth - 1][1].bottom - 1)
-    .map(([row]) => 'a row begins before the end of the one above: ' + row.textContent.trim().slice(0, 80));
+    .map(([row]) => 'a row overlaps the row above: ' + row.textContent.trim().slice(0, 80));
 
   const header = document.querySelector('.site-header').getBoundingClientRect();
   const moved = header.top + scrollY !== 0 || header.left !== 0 || Math.abs(header.width - width) > 1 || header.height > 200;
@@ -35,9 +35,9 @@ const FIND_DEFECTS = `(() => {
   while (texts.nextNode()) {
     const text = texts.currentNode;
     if (/[\\u202A-\\u202E\\u2066-\\u2069\\p{Script=Hebrew}\\p{Script=Arabic}]/u.test(text.data) && !isAlone(text))
-      leaks.push('text beside others may turn them around: ' + called(text.parentElement));
+      leaks.push('text could reorder its neighbours: ' + called(text.parentElement));
   }
-  if (/[\\u202A-\\u202E\\u2066-\\u2069]/.test(document.title)) leaks.push('the title may be turned around');
+  if (/[\\u202A-\\u202E\\u2066-\\u2069]/.test(document.title)) leaks.push('the title could be reordered');
 
   return [...ran, ...markup, ...overlaps, ...(moved ? ['the header has moved'] : []), ...beyond, ...leaks].slice(0, 20);
 
@@ -48,7 +48,7 @@ const FIND_DEFECTS = `(() => {
     return (getComputedStyle(around).overflowX !== 'visible' && inside) || isCut(around);
   }
 
-  // Whether the nearest element that isolates its text direction contains nothing else.
+  // Returns whether the nearest element that isolates the text's direction contains only this text.
   function isAlone(text) {
     for (let element = text.parentElement; element !== null; element = element.parentElement) {
       if (element.textContent.trim() !== text.data.trim()) return false;

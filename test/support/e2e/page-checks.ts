@@ -21,7 +21,7 @@ const htmlValidate = new HtmlValidate({
   },
 });
 
-/** Returns all violations of the HTML standard in a page as the server sent it. */
+/** Returns all violations that html-validate finds in a page as the server sent it. */
 export async function htmlViolations(html: string): Promise<string[]> {
   const { results } = await htmlValidate.validateString(html);
   return results.flatMap(({ messages }) =>
@@ -29,7 +29,7 @@ export async function htmlViolations(html: string): Promise<string[]> {
   );
 }
 
-/** Returns the faults of a page in its current look: horizontal scrolling and all violations that axe finds. */
+/** Returns the faults in a page's current look: horizontal scrolling and all violations that axe finds. */
 export async function pageViolations({ page, look }: WatchedPage): Promise<string[]> {
   if (await page.evaluate('window.axe === undefined')) {
     if (look.javaScriptEnabled === false) await page.evaluate(SHOW_NOSCRIPT);
@@ -46,8 +46,8 @@ export async function pageViolations({ page, look }: WatchedPage): Promise<strin
 }
 
 /**
- * Returns the faults of a page in two looks and on the narrowest screens. The two looks depend on whether JavaScript is on, so
- * that tests with and without it cover every pair of width, colour scheme and JavaScript.
+ * Returns the faults of a page in two looks and on the narrowest screens. The looks depend on whether JavaScript is enabled. Tests
+ * with and without JavaScript together cover every pair of values of width, colour scheme and JavaScript.
  */
 export async function violationsInBothLooks(watched: WatchedPage): Promise<string[]> {
   const schemes = ['light', 'dark'] as const;
@@ -62,8 +62,8 @@ export async function violationsInBothLooks(watched: WatchedPage): Promise<strin
 }
 
 /**
- * Returns the source of axe, with timers that fire immediately. axe then checks the page within one task, during which the page
- * can't change. This also works without JavaScript on the page and with a stopped clock.
+ * Returns the source of axe, with timers that fire immediately. axe therefore checks the page in one task, during which the
+ * page can't change. The check also works with JavaScript turned off or the clock stopped.
  */
 async function axeInOneTask(): Promise<string> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -78,10 +78,10 @@ const SHOW_NOSCRIPT = `document.querySelectorAll('noscript').forEach((each) => e
 
 const NARROWEST = [
   { width: 320, fontSize: 16 }, // 1280 px at a zoom of 400% (WCAG 2.2, 1.4.10)
-  { width: 360, fontSize: 32 }, // twice the font size (1.4.4)
+  { width: 360, fontSize: 32 }, // twice the default font size (WCAG 2.2, 1.4.4)
 ];
 
-/** Returns a fault for each of these sizes at which the page scrolls horizontally. Resets the font size afterwards. */
+/** Returns a fault for each size in NARROWEST at which the page scrolls horizontally. Resets the font size afterwards. */
 async function overflowOnNarrowScreens({ context, page }: WatchedPage): Promise<string[]> {
   const devtools = await context.newCDPSession(page);
   const setFontSize = async (standard: number) =>
@@ -93,7 +93,7 @@ async function overflowOnNarrowScreens({ context, page }: WatchedPage): Promise<
     const found = await horizontalOverflow(page);
     faults.push(...found.map((fault) => `at ${width} px with a font size of ${fontSize} px: ${fault}`));
   }
-  await setFontSize(16); // do not detach: that would end an offline emulation
+  await setFontSize(16); // do not detach, because that would end offline emulation
   return faults;
 }
 

@@ -2,22 +2,22 @@ import type { Page } from 'playwright-core';
 import type { TestApp, Interceptor } from '../test-app.ts';
 import { hostileItems, HOSTILE_TEXTS, malformedItems, toList } from './hostile-items.ts';
 
-/** A page that users see, or one state of it. Tests of all pages use the table below, so add each new page there. */
+/** A page that users see, or one state of the page. Tests of all pages use the table below, so add each new page to the table. */
 export interface View {
   readonly name: string;
-  /** Its path and query. */
+  /** The view's path and query. */
   readonly path: string;
   readonly status: number;
   readonly signedIn: boolean;
-  /** Variables for its test app. Views with the same variables share a test app. */
+  /** Environment variables for the test app. Views with the same variables share a test app. */
   readonly env?: Readonly<Record<string, string>>;
   /** Responds in place of the service while the view is shown. */
   readonly service?: Interceptor;
   /** Navigates to the view if opening its path is not enough. */
   readonly navigate?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
-  /** Whether `navigate` stops the browser's clock. If so, other views can't share its profile. */
+  /** If true, `navigate` stops the browser's clock, so other views can't share the browser profile. */
   readonly stopsClock?: boolean;
-  /** The expected status of requests from its scripts, if they are meant to fail. */
+  /** The expected status of script requests that are meant to fail. */
   readonly failingRequestStatus?: number;
 }
 
@@ -131,7 +131,7 @@ function respondsToApi(
   };
 }
 
-/** Responds to every list request with the same single page. */
+/** Responds to every API request with the same single list page. */
 function respondsWithList(items: readonly unknown[]): Interceptor {
   return respondsToApi(200, JSON.stringify({ value: items }));
 }
@@ -156,7 +156,7 @@ async function deny(page: Page, testApp: TestApp): Promise<void> {
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
 }
 
-/** Allows access and stays on the forwarding page. A 204 for the next page keeps it on screen (RFC 9110 §15.3.5). */
+/** Allows access and stays on the forwarding page. A 204 for the next page keeps the current page on screen (RFC 9110 §15.3.5). */
 async function allowAndStay(page: Page, testApp: TestApp): Promise<void> {
   await page.route(`${testApp.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
   await openConsentPage(page, testApp);

@@ -1,8 +1,8 @@
 import type { ShownView } from './view-browser.ts';
 
 /**
- * Returns the ways in which a view violates the content security that Cloakroom promises. Checks its headers, its markup as the
- * server sent it, messages from the browser (except about an expected error status), and requests to other origins.
+ * Returns a view's violations of Cloakroom's content security guarantees. Checks the headers, the markup as the server sent
+ * it, unexpected browser errors, and requests to other origins.
  */
 export async function securityViolations(shown: ShownView): Promise<string[]> {
   return [
@@ -12,7 +12,7 @@ export async function securityViolations(shown: ShownView): Promise<string[]> {
       .map(([name]) => `has ${name}: ${shown.headers[name]}`),
     ...(await inlineMarkup(shown)),
     ...unexpectedErrors(shown),
-    ...shown.crossOriginRequests.map((url) => `asks ${url}`),
+    ...shown.crossOriginRequests.map((url) => `requests ${url}`),
   ];
 }
 
@@ -58,6 +58,6 @@ const FIND_INLINE = `(html) => {
   const attributes = elements
     .flatMap((element) => [...element.attributes])
     .filter(({ name, value }) => /^on|^style$|^srcdoc$/.test(name) || /^\\s*(?:javascript|data|vbscript|blob):/i.test(value))
-    .map(({ name, value, ownerElement }) => name + '="' + value + '" of <' + ownerElement.localName + '>');
+    .map(({ name, value, ownerElement }) => name + '="' + value + '" on <' + ownerElement.localName + '>');
   return [...inline, ...attributes];
 }`;

@@ -9,10 +9,10 @@ export async function sessionControls(context: BrowserContext, testApp: TestApp)
   if (id === undefined) throw new Error('the browser has no session cookie');
   const key = sessionKey(testApp.config.redisPrefix, id);
   return {
-    /** Sets the time until the session expires from inactivity, in ms. */
+    /** Sets the time until the session expires due to inactivity, in ms. */
     setIdleMs: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
     getIdleMs: async () => testApp.redis.pttl(key),
-    /** Ends the session as if it had expired: the browser keeps the cookie. */
+    /** Ends the session as if it had expired, without removing the cookie from the browser. */
     end: async () => void (await testApp.redis.del(key)),
   };
 }
@@ -20,7 +20,7 @@ export async function sessionControls(context: BrowserContext, testApp: TestApp)
 /** Far enough ahead that even a slow machine stops the clock before this time. */
 const AHEAD_MS = 3_600_000;
 
-/** Stops the browser's clock. If called before a page opens, no timer fires until the test advances the clock. */
+/** Stops the browser's clock. On pages opened afterwards, no timer fires until the test advances the clock. */
 export async function stopClock({ clock }: BrowserContext): Promise<void> {
   await clock.install();
   await clock.pauseAt(Date.now() + AHEAD_MS);

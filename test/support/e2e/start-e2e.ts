@@ -13,8 +13,8 @@ import {
 } from './watched-page.ts';
 
 /**
- * Starts a test app and Chromium for all tests in a file. After each test, closes its pages and removes its responses. With
- * `sharePage`, signed-in tests without `prepare` share one page.
+ * Starts a test app and Chromium for all tests in a file. After each test, closes the pages and removes the interceptor.
+ * With `sharePage`, signed-in tests without `prepare` share one page for each look.
  */
 export function startE2e(
   env: Readonly<Record<string, string>> = {},
@@ -42,8 +42,8 @@ export function startE2e(
     /** Opens a page in its own profile, without a session. */
     open: async (look?: Look) => closeAfterTest(await openPage(chromium, look)),
     /**
-     * Opens the page at `path` as a user who has just signed in. The sign-in runs outside Chromium for speed. Resolves once the
-     * page has received its first session response. `prepare` runs before the first request.
+     * Opens the page at `path` as a user who has just signed in. For speed, the sign-in runs outside Chromium. With
+     * JavaScript, resolves once the page has processed its first session response. `prepare` runs before the first request.
      */
     async openSignedIn(
       path = '/workspaces',
@@ -59,7 +59,7 @@ export function startE2e(
       if (look.javaScriptEnabled !== false) await waitForSessionStatus(page);
       return watched;
     },
-    /** Responds in place of the service to requests whose target matches. */
+    /** Responds in place of the service to requests whose target matches `target`. */
     respondTo(target: RegExp, respond: (res: ServerResponse, req: IncomingMessage) => void) {
       testApp.intercept = (req, res) => {
         if (!target.test(req.url ?? '')) return false;

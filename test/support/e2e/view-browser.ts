@@ -10,7 +10,7 @@ import { openSharedPage, openPage, type Look, type WatchedPage } from './watched
 export interface ShownView extends WatchedPage {
   readonly testApp: TestApp;
   readonly status: number;
-  /** The expected status of requests from its scripts, if they are meant to fail. */
+  /** The expected status of script requests that are meant to fail. */
   readonly failingRequestStatus?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The document as the server sent it. */
@@ -22,8 +22,8 @@ export interface ShownView extends WatchedPage {
 }
 
 /**
- * Starts Chromium for all tests in a file. Starts test apps with a signed-in user when views need them. With `sharePage`, all
- * views share one page, so they must not leave any state in it.
+ * Starts Chromium for all tests in a file. Starts a test app with a signed-in user when a view needs one. With `sharePage`, views
+ * share one page for each look, so a view must not leave state in the page.
  */
 export function useViewBrowser({ sharePage = false } = {}) {
   return useFixture(async () => openViewBrowser(sharePage));
@@ -92,7 +92,7 @@ async function signedInApp(env: Readonly<Record<string, string>>) {
   return { testApp, cookies: await signInCookies(testApp) };
 }
 
-/** Returns whether this response is the document at the view's path. The query may differ. */
+/** Returns whether this response is the document at the view's path, with any query. */
 function isShown(response: Response, address: string): boolean {
   const [shown, wanted] = [new URL(response.url()), new URL(address)];
   const isRedirect = response.status() >= 300 && response.status() < 400;
@@ -104,7 +104,7 @@ function isShown(response: Response, address: string): boolean {
   );
 }
 
-/** Returns whether a request leaves the origin without permission. Only a navigation to sign in at the service may leave it. */
+/** Returns whether a request from the app goes to another origin. Ignores navigations to the service, where users sign in. */
 function isElsewhere(request: Request, testApp: TestApp): boolean {
   const { origin } = new URL(request.url());
   if (origin === testApp.origin) return false;

@@ -23,7 +23,7 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
-/** Marks the document once the page has notified other tabs, which is its last step after the first session response. */
+/** Marks the document once the page has notified other tabs, which is the last step after its first session response. */
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
@@ -37,7 +37,7 @@ const ACTION_TIMEOUT_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };
 
-/** Covers every pair of width, colour scheme and JavaScript values (pairwise coverage). */
+/** Covers every pair of values of width, colour scheme and JavaScript (pairwise coverage). */
 export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: true, width: 1280, colorScheme: 'light' },
   { javaScriptEnabled: true, width: 360, colorScheme: 'dark' },
@@ -45,7 +45,7 @@ export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: false, width: 360, colorScheme: 'light' },
 ];
 
-/** Opens an empty page in its own profile. Also watches the pages that it opens. */
+/** Opens an empty page in its own profile, and watches all pages in the profile. */
 export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
   const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
   const viewport = { width, height: HEIGHTS[width] };
@@ -56,7 +56,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
     if (message.type() === 'error' || message.type() === 'warning') browserErrors.push(message.text());
   });
   context.on('weberror', (error) => browserErrors.push(error.error().message));
-  // The console might miss a violation, so the page also reports violations itself. That needs JavaScript.
+  // The console might miss a violation, so a script in the page also reports violations.
   await context.exposeBinding('reportViolation', (_source, violation: string) =>
     browserErrors.push(violation),
   );
@@ -73,7 +73,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
 
 /**
  * Opens one page for each look and reuses it, because a new profile, process and cache for each test would take three times as
- * long. Each test gets the page signed out, with no other tabs, storage, permissions, routes or errors. A stopped clock,
+ * long. Each test gets a signed-out page with no other tabs, storage, permissions, routes or errors. A stopped clock,
  * listeners and exposed functions remain, so a test that uses them needs its own profile.
  */
 export function openSharedPage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
@@ -98,7 +98,7 @@ async function reset(watched: WatchedPage): Promise<void> {
   await context.clearCookies();
   await page.emulateMedia({ reducedMotion: null });
   await changeLook(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
-  // Stop loading, and change the URL so that a later navigation that differs only in its fragment still loads the page.
+  // Stop loading, and change the URL so that the next navigation loads a page even if only the fragment differs.
   if (page.url() !== 'about:blank')
     await page.evaluate("stop(), sessionStorage.clear(), history.replaceState(null, '', '/')");
   browserErrors.length = 0;
@@ -118,7 +118,7 @@ export async function changeLook(
   await resize(page, { width, height: HEIGHTS[width] });
 }
 
-/** Resizes an open page. Resolves once its scripts see the new size. */
+/** Resizes an open page. Resolves once the page's scripts see the new size. */
 export async function resize(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size);
   await eventually(async () => page.evaluate<boolean>(`innerWidth === ${size.width}`));
@@ -131,7 +131,7 @@ export async function signIn(page: Page, testApp: TestApp, path = '/workspaces')
   await page.waitForURL(testApp.origin + path);
 }
 
-/** Signs in at the service as `demo` if necessary, and allows the scopes. */
+/** Signs in at the service as `demo` if necessary, and grants the scopes. */
 export async function signInAtService(page: Page): Promise<void> {
   const userName = page.getByLabel('User name');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { createDeferred, type Deferred } from '../../../src/promises.ts';
 
-/** A point before or after the service at which a test can hold requests or responses. */
+/** A point at which a test can hold requests to the service or responses from it. */
 export type Barrier = ReturnType<typeof createBarrier>;
 
 /** Creates an open barrier. */

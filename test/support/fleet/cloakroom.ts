@@ -33,7 +33,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
     program.lines().flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
   let skippedMs = 0;
   const setSkew = async (at: number, ms: number) => {
-    await using file = await open(join(program.folder, 'clocks'), 'r+'); // clock.mjs reads it
+    await using file = await open(join(program.folder, 'clocks'), 'r+'); // clock.mjs reads this file
     await file.write(Float64Array.of(ms), 0, 8, at * 8);
   };
   const reloadLines = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
@@ -42,7 +42,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
-    /** Returns the output lines so far that are not JSON. */
+    /** Returns all output lines so far that are not JSON. */
     nonJsonLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     /** Sends SIGHUP. Resolves with the log line about the reload. */
     async reloadSecrets() {
@@ -51,9 +51,9 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
       await eventually(async () => reloadLines().length > before);
       return reloadLines()[before] as LogLine;
     },
-    /** Sets the difference between its clock and the machine's clock. */
+    /** Sets the difference between the process's clock and the machine's clock. */
     setClockSkew: async (skewMs: number) => setSkew(0, skewMs),
-    /** Moves its `performance.now()` forward without affecting its timers. */
+    /** Moves the process's `performance.now()` forward without affecting timers. */
     advanceMonotonicClock: async (ms: number) => setSkew(1, (skippedMs += ms)),
     /** Sends SIGKILL. Resolves once the process has ended. */
     async kill() {
@@ -72,7 +72,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>) {
 /** On a busy machine, Cloakroom may need several attempts to find the cluster nodes that respond. */
 const READY_WITHIN_MS = 20_000;
 
-/** Resolves once a process is ready. It starts to listen before it has connected to Redis. */
+/** Resolves once a process is ready. A process starts listening before it connects to Redis. */
 export async function untilReady({ url }: Cloakroom): Promise<void> {
   const isReady = async () => (await send(url, '', { path: '/readyz' })).status === 200;
   await eventually(isReady, READY_WITHIN_MS);

@@ -2,8 +2,8 @@ import { openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Loaded into a Cloakroom process before the app. A test can then move the clocks of the process even while it is stopped. Its
- * timers, and the clocks of Redis and the service, are not affected.
+ * Loaded into a Cloakroom process before the app, so that a test can move the process's clocks even while the process is stopped.
+ * Timers, and the clocks of Redis and the service, are not affected.
  */
 const skewsMs = new Float64Array(2);
 const file = openSync(join(process.env['TMPDIR'] ?? '', 'clocks'), 'w+');

@@ -31,22 +31,22 @@ export interface TestSession {
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 interface FleetOptions {
-  /** The default is 1. */
+  /** The number of processes; 1 by default. */
   readonly processes?: number;
-  /** Variables for Cloakroom. */
+  /** Environment variables for Cloakroom. */
   readonly env?: Env;
   /** `LOCAL_SERVICE_*` variables. */
   readonly service?: Env;
-  /** The URL of a Redis that the test provides. By default, the fleet starts one. */
+  /** The URL of a Redis server that the test provides. By default, the fleet starts its own server. */
   readonly redisUrl?: string;
 }
 
-/** Starts a fleet before the tests in a file or a `describe`, and stops it after them. */
+/** Starts a fleet before the tests in a file or a `describe`, and stops the fleet afterwards. */
 export function useFleet(options: FleetOptions | (() => FleetOptions) = {}): Fleet {
   return useFixture(async () => startFleet(typeof options === 'function' ? options() : options));
 }
 
-/** Starts a fleet with a Redis that a test may break. */
+/** Starts a Redis server in which tests can inject faults, and a fleet that uses this server. */
 export function useFleetAndRedis(options: FleetOptions): {
   readonly fleet: Fleet;
   readonly redis: RedisServer;
@@ -55,7 +55,7 @@ export function useFleetAndRedis(options: FleetOptions): {
   return { redis, fleet: useFleet(() => ({ ...options, redisUrl: redis.url })) };
 }
 
-/** Starts Redis, the service and the processes, each on its own port. */
+/** Starts Redis, the service and the processes. */
 export async function startFleet(options: FleetOptions = {}) {
   const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
   const redisUrl = options.redisUrl ?? privateRedis?.url ?? '';
@@ -100,7 +100,7 @@ export async function startFleet(options: FleetOptions = {}) {
   const storedGrant = async ({ id }: TestSession) => (await store.peek(id))?.session.record.grant ?? null;
   return {
     service,
-    /** The running processes. A test may stop some and add others. */
+    /** The running processes. A test may stop or add processes. */
     processes,
     /** Returns the process at this index, modulo the number of processes. */
     at(count: number): Cloakroom {
@@ -112,11 +112,11 @@ export async function startFleet(options: FleetOptions = {}) {
     redisUrl,
     /** The test's own connection to Cloakroom's Redis. */
     redis,
-    /** A session store that uses this connection. */
+    /** A session store that uses the test's own connection. */
     store,
     /** The process id of Redis; 0 if the test provides its own Redis. */
     redisPid: privateRedis?.pid ?? 0,
-    /** Resolves with the grant that Redis holds for a session; null if the session has ended. */
+    /** Resolves with the grant that Redis holds for a session, or with null if the session has ended. */
     storedGrant,
     /** Counts the sessions that Redis no longer holds. */
     async countLostSessions(sessions: readonly TestSession[]): Promise<number> {
@@ -124,18 +124,18 @@ export async function startFleet(options: FleetOptions = {}) {
       const grants = await Promise.all(sessions.map(storedGrant));
       return grants.filter((grant) => grant === null).length;
     },
-    /** Returns the token requests that used the initial refresh token of a session. */
+    /** Returns the token requests that used the session's initial refresh token. */
     refreshesOf: ({ grant }: TestSession) =>
       service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
     /** Starts another process. `env` extends the fleet's variables. */
     add,
-    /** Starts another process in place of one that has ended. */
+    /** Replaces a process that has ended with a new one. */
     async replace(old: Cloakroom, env?: Env): Promise<Cloakroom> {
       const fresh = await add(env);
       processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
       return fresh;
     },
-    /** Stores a session for this user, with a fresh grant plus the given changes. */
+    /** Stores a session for this user, with a fresh grant and the changes in `changed`. */
     async createSession(user = 'demo', changed: Partial<Grant> = {}): Promise<TestSession> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** The kernel assigns ports from 32768 up (ip(7)), so no process is assigned one of these, even while it is closed. */
+/** The kernel assigns only ports from 32768 upwards (ip(7)), so it never assigns a port from this lower range. */
 const LOWEST = 12_000;
 const PORTS = 20_000;
 
@@ -9,13 +9,13 @@ let last = Math.floor(Math.random() * PORTS);
 
 /**
  * Resolves with an unused port on the loopback interface, and reserves it until this process ends. Other tests on this machine
- * don't use it, even while it is closed.
+ * don't use the port, even while no process listens on it.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS; tries += 1) {
     last = (last + 1) % PORTS;
     const port = LOWEST + last;
-    // The kernel removes an abstract socket when its process ends for any reason (unix(7)).
+    // The kernel removes an abstract socket when its process ends, for whatever reason (unix(7)).
     const reservation = await listen({ path: `\0cloakroom-test-port-${port}` });
     reservation?.unref();
     const probe = reservation && (await listen({ host: '127.0.0.1', port }));
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   throw new Error('there is no free port');
 }
 
-/** Resolves with null if the address is in use. */
+/** Starts a server. Resolves with null if the address is in use. */
 async function listen(options: ListenOptions) {
   const server = createServer().listen(options);
   return once(server, 'listening').then(

@@ -4,11 +4,11 @@ import { connect, type Socket } from 'node:net';
 import { createDeferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 
-/** A prime, so that a lost or duplicated block of any usual size shifts the pattern and is detected. */
+/** A prime, so that a lost or duplicated block of any common size shifts the pattern and is detected. */
 const PERIOD = 65_521;
 const PIECE = 256 * 1024;
 const ONCE = randomBytes(PERIOD);
-/** Every body repeats these bytes. */
+/** Every body consists of these bytes, repeated. */
 const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1 }, () => ONCE));
 /** The response to a complete upload. */
 const UPLOADED = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
@@ -28,7 +28,7 @@ async function sendBytes(socket: Socket, bytes: number, progress: Progress): Pro
 }
 
 /**
- * Reads one message. Resolves with its head once its body has arrived complete and unchanged. Does not read
+ * Reads one message. Resolves with the head once the body has arrived complete and unchanged. Does not read
  * the body until `readAfter` resolves.
  */
 async function receive(socket: Socket, readAfter?: Promise<void>): Promise<string> {
@@ -71,7 +71,7 @@ export async function startLargeService() {
   const service = {
     /** The progress of the last download. */
     progress: { sent: 0 },
-    /** The service starts to read upload bodies once this has resolved. */
+    /** The service starts reading upload bodies once this promise has resolved. */
     readAfter: Promise.resolve(),
   };
   const serve = async (socket: Socket) => {
@@ -93,7 +93,7 @@ export async function startLargeService() {
   });
 }
 
-/** Downloads this many bytes over a new connection. Reads the body once `readAfter` resolves. Rejects if it is incomplete. */
+/** Downloads this many bytes over a new connection. Reads the body once `readAfter` resolves. Rejects if the body is incomplete. */
 export async function download(url: string, cookie: string, bytes: number, readAfter?: Promise<void>) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`GET ${PATH}?${bytes} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`);
@@ -102,7 +102,7 @@ export async function download(url: string, cookie: string, bytes: number, readA
   if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(head);
 }
 
-/** Uploads this many bytes over a new connection. Rejects unless the service has received all of them. */
+/** Uploads this many bytes over a new connection. Rejects unless the service has received every byte. */
 export async function upload(url: string, cookie: string, bytes: number, progress: Progress = { sent: 0 }) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
   let response = '';

@@ -2,15 +2,15 @@ import { startHaproxy } from '../haproxy.mjs';
 import { startFleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
-/** Three processes behind HAProxy with `deploy/haproxy.cfg`. */
+/** Three Cloakroom processes behind HAProxy with `deploy/haproxy.cfg`. */
 export type BalancedFleet = Awaited<ReturnType<typeof startBalancedFleet>>;
 
-/** Starts three processes behind HAProxy, with variables for Cloakroom and for the local service. */
+/** Starts three processes behind HAProxy, with environment variables for Cloakroom and for the local service. */
 export async function startBalancedFleet(
   env: Readonly<Record<string, string>> = {},
   service: Readonly<Record<string, string>> = {},
 ) {
-  // Choose the port first: the processes need it for PUBLIC_URL, and HAProxy needs the processes.
+  // Choose the port before the processes start, because they need it for PUBLIC_URL.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const fleet = await startFleet({
@@ -24,7 +24,7 @@ export async function startBalancedFleet(
   );
   return {
     ...fleet,
-    /** The URL of HAProxy, which browsers use. */
+    /** The URL at which browsers reach HAProxy. */
     url,
     /** Returns HAProxy's log so far. */
     haproxyLog: () => haproxy.printed(),

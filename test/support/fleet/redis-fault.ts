@@ -23,7 +23,7 @@ const SIGN_IN_COOKIE = `cloakroom-signin-x=${'a'.repeat(43)}`;
 
 interface Exchange {
   readonly request: UserRequest;
-  /** Measured with performance.now(). */
+  /** The start time in ms, measured with performance.now(). */
   readonly startedAt: number;
   readonly response: FleetResponse;
 }
@@ -31,7 +31,7 @@ interface Exchange {
 /** A user who keeps sending requests to every process while a test injects faults. */
 export type PollingUser = ReturnType<typeof startPollingUser>;
 
-/** Starts sending these requests, each at most ten times a second. */
+/** Starts sending these requests, each at most ten times a second per process. */
 export function startPollingUser(
   { processes }: Fleet,
   { cookie }: TestSession,
@@ -55,7 +55,7 @@ export function startPollingUser(
   return {
     /** The requests that have received a response so far. */
     exchanges,
-    /** Resolves with the first response, optionally with this status, to a request that starts after this call. */
+    /** Resolves with the first response to a request that starts after this call. If given, `status` must match. */
     next: async (request: UserRequest, status?: number) => {
       const from = performance.now();
       return new Promise<FleetResponse>((resolve) => {
@@ -81,25 +81,25 @@ export interface RedisFault {
   readonly end: () => void | Promise<void>;
 }
 
-/** `expired` requests are API requests with an expired access token. The other requests have unexpired tokens. */
+/** An `expired` request is an API request with an expired access token. No other request has an expired token. */
 type ObservedRequest = UserRequest | 'expired' | 'logout' | 'readyz' | 'healthz';
 
-/** The responses that users of every process received before, during and after a fault. */
+/** The responses that users received from every process before, during and after a fault. */
 export interface ObservedFault {
   /** Responses to requests that were sent and finished during the fault. */
   readonly during: Readonly<Record<ObservedRequest, readonly FleetResponse[]>>;
-  /** All responses from before the fault until after it. */
+  /** All responses received before, during and after the fault. */
   readonly responses: readonly FleetResponse[];
-  /** The sessions of the users who sent the requests. The last user signed out. */
+  /** The sessions of the users who sent the requests. The user of `signedOut` signed out during the fault. */
   readonly sessions: Readonly<Record<'unexpired' | 'expired' | 'signedOut', TestSession>>;
-  /** The time from the end of the fault until a later request gets the same response as before the fault. */
+  /** The time from the end of the fault until a later request gets its normal response. */
   readonly recoveredInMs: Readonly<Record<UserRequest | 'expired' | 'readyz', number>>;
 }
 
-/** The minimum duration of a fault. The fault also lasts until every process has responded to every request. */
+/** The minimum duration of a fault. The fault also lasts until each kind of request has received a response. */
 const MIN_FAULT_MS = 500;
 
-/** Injects a fault into a fleet under load. If the fleet does not recover, only the test timeout ends the wait. */
+/** Injects a fault into a fleet under load, ends the fault, and waits until the fleet has recovered. */
 export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Promise<ObservedFault> {
   const sessions = {
     unexpired: await fleet.createSession('unexpired'),

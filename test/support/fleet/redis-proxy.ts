@@ -10,13 +10,13 @@ export type RedisProxy = Awaited<ReturnType<typeof startRedisProxy>>;
 /** Starts a proxy in front of a port on the loopback interface. */
 export async function startRedisProxy(port: number) {
   const proxy = {
-    /** The delay of replies, in ms. */
+    /** The time by which replies are delayed, in ms. */
     delayMs: 0,
     /** Delays only replies to commands that contain this text. An empty string matches all commands. */
     delayRepliesTo: '',
     /** Holds the first matching command and all later commands until `unfreeze` is called. */
     freezeAt: null as RegExp | null,
-    /** Holds the reply to a matching command at the barrier, and all later replies on that connection. */
+    /** Holds the reply to a matching command, and all later replies on that connection, at the barrier. */
     holdReplies: null as { readonly to: RegExp; readonly barrier: Barrier } | null,
   };
   let frozen: Deferred<void> | null = null;

@@ -5,10 +5,10 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { controlRedis } from '../redis/redis-node.ts';
 import { freePort } from './free-port.ts';
 
-/** A Redis on a TCP port. Its data survives a crash, and tests can inject faults. */
+/** A Redis server on a TCP port. The server's data survives a crash, and tests can inject faults. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
-/** Starts a Redis that writes each change to disk before it replies. */
+/** Starts a Redis server that writes each change to disk before it replies. */
 export async function startRedisServer() {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-data-'));
@@ -32,10 +32,10 @@ export async function startRedisServer() {
       if (how === 'empty') await rm(join(folder, 'appendonlydir'), { recursive: true });
       running = await startPrivateRedis(settings);
     },
-    /** Makes it a replica of a nonexistent master, so that it refuses writes. */
+    /** Makes Redis a replica of a nonexistent master, so that it refuses writes. */
     makeReadOnly: async () => void (await control.sendCommand('REPLICAOF', '127.0.0.1', '1')),
     makeWritable: async () => void (await control.sendCommand('REPLICAOF', 'NO', 'ONE')),
-    /** Makes it refuse commands that need memory. */
+    /** Makes Redis refuse commands that need memory. */
     fillMemory: async () => void (await control.sendCommand('CONFIG', 'SET', 'maxmemory', '1')),
     freeMemory: async () => void (await control.sendCommand('CONFIG', 'SET', 'maxmemory', '0')),
     async [Symbol.asyncDispose]() {

@@ -4,7 +4,7 @@ import { tally, type FleetResponse } from './requests.ts';
 /**
  * Adds a row to the table that `npm run test:faults` prints. Does nothing under `npm test`. `fault` describes the fault, for
  * example "token endpoint responds with 502 and HTML". `sessionsLost` counts sessions that were unusable after the fault.
- * `recoveredInMs` is the time from the end of the fault to the first successful request; absent if no request had to wait.
+ * `recoveredInMs` is the time until requests succeeded again, and is absent if no request had to wait.
  */
 export function reportFault(
   fault: string,

@@ -4,9 +4,9 @@ import { ME_PATH } from './service.ts';
 
 /** The outcome of a request. */
 export interface FleetResponse {
-  /** 0 if the connection failed. */
+  /** The response status, or 0 if the connection failed. */
   readonly status: number;
-  /** The `code` of a Cloakroom problem. */
+  /** The `code` of a Cloakroom problem response. */
   readonly code?: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -24,7 +24,7 @@ export interface RequestOptions {
 const createAgent = () => new Agent({ connections: 600, pipelining: 1 });
 let agent = createAgent();
 
-/** Closes the idle connections. Later requests open new ones. */
+/** Closes all connections. Later requests open new connections. */
 export async function closeConnections(): Promise<void> {
   const closing = agent;
   agent = createAgent();
@@ -70,7 +70,7 @@ export function tally(responses: readonly FleetResponse[]): Record<string, numbe
   return counts;
 }
 
-/** Requests that run in the background of a test. */
+/** Requests that are sent in the background of a test. */
 export type Load = ReturnType<typeof startLoad>;
 
 /** Starts clients, each of which sends one request after another. `sendOne` receives the number of the request. */

@@ -9,7 +9,7 @@ type SecretName = 'CLIENT_SECRET' | 'REDIS_URL' | 'SESSION_KEYS';
 export async function createSecretFolder(secrets: Readonly<Partial<Record<SecretName, string>>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   const pathOf = (name: string) => join(folder, name);
-  /** Replaces a file by renaming a new file over it, as the docs tell operators to. */
+  /** Replaces a file by renaming a new file over it, as the docs instruct operators to do. */
   const write = async (name: SecretName, value: string) => {
     await writeFile(pathOf(`${name}.new`), `${value}\n`);
     await rename(pathOf(`${name}.new`), pathOf(name));

@@ -19,17 +19,17 @@ import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
-/** An endpoint that the local service lacks. It responds with the user of the access token: `{"user":"…"}`. */
+/** The path of an endpoint that the local service lacks. The response names the user of the access token: `{"user":"…"}`. */
 export const ME_PATH = '/api/public/v1/me';
 
 /** A refresh that reached the token endpoint. */
 interface Refresh {
   readonly refreshToken: string;
-  /** Measured with performance.now(). */
+  /** The time of arrival in ms, measured with performance.now(). */
   readonly at: number;
 }
 
-/** May respond in place of the service. Returns true if it does. */
+/** A function that returns true if it has responded in place of the service. */
 type Intercept = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -37,7 +37,7 @@ type Intercept = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Starts the local service behind a server that counts requests and may respond in its place. The service has its own Redis,
+ * Starts the local service behind a server that counts requests and may respond itself. The service has its own Redis,
  * so faults in Cloakroom's Redis don't affect it. `env` holds `LOCAL_SERVICE_*` variables.
  */
 export async function startService(env: Readonly<Record<string, string>> = {}) {
@@ -59,7 +59,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   const service = {
     /** Every refresh so far, whether it succeeded or not. */
     refreshes: [] as Refresh[],
-    /** Requests so far to other endpoints. */
+    /** The number of requests so far to endpoints other than the token endpoint. */
     apiRequests: 0,
     intercept: (() => false) as Intercept,
   };
@@ -91,7 +91,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
     server.closeAllConnections();
     await closed;
   };
-  const port = await listen(await freePort()); // no other test uses it while the service is down
+  const port = await listen(await freePort()); // no other test uses this port while the service is down
 
   return Object.assign(service, {
     origin: `http://127.0.0.1:${port}`,
@@ -123,14 +123,14 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
         scopes: [...config.scopes],
       };
     },
-    /** From now on, refuses this access token and all others of the same grant. */
+    /** Makes the service refuse this access token and all others from the same grant. */
     revokeAccess: async (token: string) => accessTokens.revoke(token),
-    /** From now on, responds to the refresh token of this grant with `invalid_grant`. */
+    /** Makes the service respond to this grant's refresh token with `invalid_grant`. */
     async revokeGrant(accessToken: string) {
       const id = await accessTokens.grantOf(accessToken);
       if (id !== undefined) await grants.revoke(id);
     },
-    /** From now on, accepts only this client secret. */
+    /** Makes the service accept only this client secret. */
     changeClientSecret(clientSecret: string) {
       local = createLocalService({ ...config, clientSecret }, redis, createLog('silent'));
     },
@@ -142,12 +142,12 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
       if (server.listening) await stopListening();
       await redis[Symbol.asyncDispose]();
       await privateRedis[Symbol.asyncDispose]();
-      if (failures.length > 0) throw new AggregateError(failures, 'an intercept failed');
+      if (failures.length > 0) throw new AggregateError(failures, 'an interceptor failed');
     },
   });
 }
 
-/** Records the refresh token in a form body and returns the body to the stream. A refresh fits into one chunk. */
+/** Records the refresh token from a form body, and puts the body back into the stream. The body of a refresh fits into one chunk. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

@@ -3,7 +3,7 @@ import { fc, scaled } from '../properties.ts';
 const latin1 = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
 
-/** Runs a check on the examples and on generated values, `runs` in total. */
+/** Runs a check on `runs` values: first the examples, then generated values. */
 export async function forAll<T>(
   runs: number,
   values: fc.Arbitrary<T>,
@@ -14,7 +14,7 @@ export async function forAll<T>(
   await fc.assert(property, { numRuns: scaled(runs), examples: examples.map((example) => [example]) });
 }
 
-/** A byte, as a character. */
+/** Any byte, as a Latin-1 character. */
 export const BYTE = latin1(0x00, 0xff);
 
 /** A character that Node's parser accepts in a header value. */
@@ -30,7 +30,7 @@ export const TARGET_BYTE = fc.oneof(
 export const BASE64URL: readonly string[] =
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
 
-/** Any character, but usually one that parsers treat specially. */
+/** Any character, but often one that parsers treat specially. */
 const CHARACTER = fc.oneof(
   fc.constantFrom(...'\0\t\n\r "#%&+,/:;=?\\éİ\u2028\ufeff'.split(''), '😀'),
   fc.constantFrom(...'AZaz09-_.~'.split('')),
@@ -56,7 +56,7 @@ const EDITS: readonly Edit[] = [
   (text, at) => text.slice(0, at) + percentEncode(text.slice(at, at + 1)) + text.slice(at + 1),
 ];
 
-/** Generates `valid` with one change, and unrelated texts made of `unit` characters. Never generates `valid` itself. */
+/** Generates `valid` with one change, and unrelated texts, but never `valid` itself. */
 export function altered(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
   // Parsers fail most often at the start or end of a text.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));

@@ -6,10 +6,10 @@ import { CALLBACK, originOf, type Fields } from './requests.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
 
-/** The fields of the sign-in page. */
+/** The fields of the sign-in form. */
 export const DEMO = { username: 'demo', password: 'demo' };
 
-/** Returns the URL of an authorization request. An override of undefined omits the parameter. */
+/** Returns the URL of an authorization request. An override with the value undefined omits the parameter. */
 export function authorizationUrl(overrides: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters: Record<string, string | undefined> = {
     client_id: CLIENT_ID,
@@ -27,8 +27,8 @@ export function authorizationUrl(overrides: Readonly<Record<string, string | und
 export type CookieBrowser = ReturnType<typeof openBrowser>;
 
 /**
- * Opens a browser with an empty cookie jar. It does not follow redirects. Unlike `../browser.ts`, it can send requests that no
- * page offers, such as a step without its form token or a form for another authorization request.
+ * Opens a browser that has an empty cookie jar and does not follow redirects. Unlike `../browser.ts`, this browser can send
+ * requests that no page offers, such as a step without its form token.
  */
 export function openBrowser(server: Server) {
   const jar = new CookieJar();
@@ -60,7 +60,7 @@ export function formTokenOf(page: Response): string {
   return token;
 }
 
-/** Signs in if necessary, and allows the app. Resolves with the parameters of the callback. */
+/** Signs in if necessary, and grants the app access. Resolves with the parameters of the callback. */
 export async function signInAndAllow(
   browser: CookieBrowser,
   url = authorizationUrl(),

@@ -12,7 +12,7 @@ export const ANY_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
 /** Matches a valid error_description (RFC 6749 §5.2). */
 export const ANY_ERROR_DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
 
-/** The four errors in section 7 of the interface. */
+/** The four token endpoint errors in section 7 of the interface. */
 const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
@@ -68,7 +68,7 @@ export const SHOWS_SIGN_IN_PAGE = { status: 200, type: 'text/html', isSignInPage
 /** The outcome of an authorization request without a trusted redirect target. */
 export const SHOWS_ERROR_PAGE = { status: 400, type: 'text/html', isSignInPage: false };
 
-/** Returns the outcome of an authorization request with any other fault: a redirect with the error and the state. */
+/** Returns the outcome of a faulty authorization request with a trusted redirect target: a redirect with the error and the state. */
 export function redirectsWithError(error: string) {
   return {
     status: 303,
@@ -77,7 +77,7 @@ export function redirectsWithError(error: string) {
   };
 }
 
-/** Checks the status. Use this for conditional checks: the linter forbids a conditional `expect` in a test. */
+/** Checks a response's status. Use this for conditional checks, because the linter forbids a conditional `expect` in a test. */
 export function expectStatus(response: RawResponse, status: number): void {
   expect(response.status).toBe(status);
 }

@@ -23,7 +23,7 @@ const MAX_PAGES = 500;
 
 export type ServiceFixture = Awaited<ReturnType<typeof startServiceFixture>>;
 
-/** A server with helpers to send requests to it. */
+/** A server with helpers that send requests to the server. */
 export type LocalService = Awaited<ReturnType<ServiceFixture['start']>>;
 
 /** Starts Redis and a local service for the tests in a file. `fixture.start` starts more services with the same Redis. */
@@ -32,7 +32,7 @@ export function useLocalService(overrides: Partial<LocalServiceConfig> = {}) {
   return { fixture, service: useFixture(async () => fixture.start(overrides)) };
 }
 
-/** Starts Redis, and local services on demand. Disposal stops all of them. */
+/** Starts Redis, and local services on demand. Disposal stops Redis and all services. */
 export async function startServiceFixture() {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
@@ -44,10 +44,10 @@ export async function startServiceFixture() {
 
   return {
     redis,
-    /** The time in ms. Tests move it forward. */
+    /** The services' time in ms, which tests move forward. */
     clock,
     logged,
-    /** Starts a service on its own port. It stands in for another process. */
+    /** Starts a service on its own port, to simulate another process. */
     async start(overrides: Partial<LocalServiceConfig> = {}) {
       const config = { ...loadLocalServiceConfig({}), ...overrides };
       const app = createLocalService(config, redis, log, () => clock.time);
@@ -96,7 +96,7 @@ function requestsTo(server: Server) {
     exchange,
     refresh: (token: string, more: Fields = {}) => postToken(refreshFields(token, more)),
     newCode,
-    /** Resolves with the tokens of a new sign-in. */
+    /** Resolves with the tokens from a new sign-in. */
     newTokens: async (scope?: string, user?: string): Promise<TokenResponse> =>
       tokensOf(await exchange(await newCode(scope === undefined ? {} : { scope }, user))),
     getApi,

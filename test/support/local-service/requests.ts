@@ -9,7 +9,7 @@ import { exchangeBytes } from '../raw-client.ts';
 export const CALLBACK = 'http://localhost:3000/auth/callback';
 const CREDENTIALS = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
 
-/** Omits the credentials from a token request. */
+/** Overrides that omit the credentials from a token request. */
 export const NO_CREDENTIALS = { client_id: undefined, client_secret: undefined };
 export const VERIFIER = 'a-verifier.with_all~the-marks-and-43-characters';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
@@ -26,7 +26,7 @@ export interface TokenResponse {
   readonly refresh_token: string;
 }
 
-/** A page of any list. */
+/** A page of a list from the API. */
 export interface ListPage {
   readonly value: readonly Readonly<Record<string, unknown>>[];
   readonly next?: string;
@@ -47,7 +47,7 @@ export function originOf(server: Server): string {
   return `http://127.0.0.1:${portOf(server)}`;
 }
 
-/** Returns the tokens in a successful token response. A refresh without rotation returns no refresh token. */
+/** Returns the tokens in a successful token response. A refresh without rotation omits the refresh token. */
 export function tokensOf(res: Response): TokenResponse {
   if (res.status !== 200) throw new Error(`No tokens: ${res.status} ${res.text}`);
   return res.body as TokenResponse;

@@ -4,7 +4,7 @@ import { freePort } from '../fleet/free-port.ts';
 import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
-/** A master and its replica, which hold a third of the keys. After a failover, the replica is the master. */
+/** A master and its replica, which hold a third of the keys. A failover makes the replica the master. */
 export interface Shard {
   readonly master: RedisNode;
   readonly replica: RedisNode;
@@ -14,13 +14,13 @@ const SETTINGS = [
   `requirepass "${PASSWORD}"`,
   `masterauth "${PASSWORD}"`,
   'cluster-enabled yes',
-  'cluster-require-full-coverage no', // otherwise the loss of one shard would stop the others
+  'cluster-require-full-coverage no', // otherwise, the loss of one shard would stop the others
   'repl-diskless-sync-delay 0',
   'repl-ping-replica-period 1', // CLUSTER SLOTS lists a replica only after its first message from the master
-  'shutdown-timeout 0', // otherwise a master waits 10 s for a replica that has ended
+  'shutdown-timeout 0', // otherwise, a master waits 10 s for a replica that has ended
 ];
 
-/** After this time without a reply, nodes consider another node failed. Redis's default suits a busy machine. */
+/** The time without a reply after which nodes consider another node failed. Redis's default is long enough for a busy machine. */
 const NODE_TIMEOUT_MS = { usual: 15_000, forOutages: 1_500 };
 
 /** Starts three masters with one replica each. Resolves once all nodes agree on their roles and a failover would succeed. */
@@ -49,7 +49,7 @@ export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usua
     master: node(master),
     replica: node(replica),
   }));
-  if (first === undefined || second === undefined || third === undefined) throw new Error('no three masters');
+  if (first === undefined || second === undefined || third === undefined) throw new Error('too few masters');
   const shards: readonly [Shard, Shard, Shard] = [first, second, third];
 
   return {

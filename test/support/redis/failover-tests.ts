@@ -9,16 +9,16 @@ import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '
 import { startStopwatch } from '../stopwatch.ts';
 import { submitSignIn } from '../test-app.ts';
 
-/** Two processes with a service whose access tokens expire soon and whose refresh tokens work only once. */
+/** Two Cloakroom processes, with a service that issues short-lived access tokens and single-use refresh tokens. */
 export interface TwoProcesses extends Fleet {
   /** The origin of the second process, where browsers sign in. */
   readonly origin: string;
 }
 
-/** Longer than any failover in these tests, so that an access token outlives it. */
+/** Longer than any failover in these tests, so that an access token outlives the failover. */
 const TOKEN_SECONDS = 6;
 
-/** Starts two Cloakroom processes with this `REDIS_URL`. Resolves once both are ready. */
+/** Starts two Cloakroom processes with this `REDIS_URL`. Resolves once both processes are ready. */
 export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
@@ -40,12 +40,12 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
   }
 }
 
-/** Enough for each master in a cluster to hold some of them. */
+/** Enough sessions for each master in a cluster to hold some. */
 const SESSIONS = 30;
 
-/** Tests that everything for which Cloakroom uses Redis works with this fleet's Redis. */
+/** Uses this fleet's Redis to test the features that depend on Redis. */
 export function testUserJourney(fleet: TwoProcesses): void {
-  test('a user can sign in, read several pages and sign out permanently', async () => {
+  test('a user can sign in, read several pages and sign out, and the sign-out is final', async () => {
     const { origin, processes } = fleet;
     const browser = new Browser();
     const consent = await submitSignIn(browser, await browser.open(`${origin}/auth/login`));
@@ -64,7 +64,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(tally(after)).toEqual({ '401 session_expired': processes.length });
   });
 
-  test('every process can read all sessions, each is refreshed once, and sign-out ends a session for both processes', async () => {
+  test('both processes can read all sessions, each session is refreshed once, and a sign-out applies to both processes', async () => {
     const { processes, service } = fleet;
     const sessions = await Promise.all(
       Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
@@ -83,11 +83,11 @@ export function testUserJourney(fleet: TwoProcesses): void {
 }
 
 const CLIENTS = 4;
-/** Limits the load, because responses arrive immediately during an outage. */
+/** A pause that limits the load, because responses arrive immediately during an outage. */
 const PAUSE_MS = 25;
 const RECOVERED_WITHIN_MS = 12_000;
 
-/** Starts sending requests to every process, with each session in turn. */
+/** Starts sending requests to every process, using each session in turn. */
 export function startRequests(
   { processes }: TwoProcesses,
   sessions: readonly TestSession[],
@@ -110,15 +110,15 @@ export async function createSessions(fleet: TwoProcesses, count: number): Promis
   );
 }
 
-/** The responses that clients received around a Redis fault. */
+/** The responses that clients received before, during and after a Redis fault. */
 export interface ObservedFailover {
   readonly responses: readonly FleetResponse[];
-  /** The responses after every process had served every session again. */
+  /** The responses received after every process had served every session again. */
   readonly afterwards: readonly FleetResponse[];
   readonly sessionsLost: number;
 }
 
-/** Observes a fault under load until every process serves each session that Redis has kept, and `repair` has run. */
+/** Injects a fault under load. Resolves once every process serves each remaining session and `repair` has run. */
 export async function observeFailover(
   fleet: TwoProcesses,
   sessions: readonly TestSession[],
@@ -139,7 +139,7 @@ export async function observeFailover(
 }
 
 export function testFailover(observed: () => ObservedFailover): void {
-  test('requests fail only with 503 and within 2 s, and every request gets its response within 10 s', () => {
+  test('a failed request gets a 503 within 2 s, and every request gets its response within 10 s', () => {
     const { responses } = observed();
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
@@ -160,7 +160,7 @@ function slowest(responses: readonly FleetResponse[]): number {
   return Math.max(...responses.map(({ ms }) => ms));
 }
 
-/** Waits until all remaining sessions are served. Resolves with the number of sessions that Redis has lost. */
+/** Waits until every process serves all remaining sessions. Resolves with the number of sessions that Redis has lost. */
 async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]): Promise<number> {
   let sessionsLost = 0;
   for (const { id, cookie } of sessions) {
@@ -174,7 +174,7 @@ async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]
   return sessionsLost;
 }
 
-/** Resolves once `/readyz` of every process has this status. Checks that each response arrives within 2 s. */
+/** Resolves once `/readyz` on every process returns this status. Checks that each response arrives within 2 s. */
 export async function untilReadiness(
   { processes }: Pick<TwoProcesses, 'processes'>,
   status: 200 | 503,

@@ -6,13 +6,13 @@ import {
 } from '../../../src/redis/private-redis.ts';
 import { freePort } from '../fleet/free-port.ts';
 
-/** The password of each node and of the connections between them. In a URL, it must be percent-encoded. */
+/** The password for clients and for connections between nodes. In a URL, this password must be percent-encoded. */
 export const PASSWORD = 'pass:word/@1';
 
 /** A Redis process that belongs to a group of nodes. */
 export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
 
-/** Starts a node with the password on its own loopback port. `settings` are additional configuration lines. */
+/** Starts a node on its own loopback port. `settings` are additional configuration lines. */
 export async function startRedisNode(settings: readonly string[], mode: PrivateRedisMode = 'server') {
   const port = await freePort();
   const running = await startPrivateRedis(['bind 127.0.0.1', `port ${port}`, ...settings], mode);
@@ -50,18 +50,18 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
         client.disconnect();
       }
     },
-    /** Sends SIGKILL, which breaks connections and refuses new ones. */
+    /** Sends SIGKILL, so that connections break and new connections are refused. */
     async kill() {
       signal('SIGKILL');
       await running()[Symbol.asyncDispose]();
     },
-    /** Stops the process (SIGSTOP). It still accepts connections and commands, but does not reply. */
+    /** Suspends the process (SIGSTOP). The kernel still accepts connections and commands, but Redis does not reply. */
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
   };
 }
 
-/** Returns whether a node is a replica. A node closes its connections when its role changes. */
+/** Resolves with whether a node is a replica, or with false if the node closes the connection to change its role. */
 export async function isReplica(node: RedisNode): Promise<boolean> {
   const role = await node.sendCommand('ROLE').catch(() => null);
   return Array.isArray(role) && role[0] === 'slave';

@@ -4,8 +4,8 @@ import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 const NAME = 'the-master';
 
 /**
- * The time after which each Sentinel considers a master down, long enough for a busy machine. The third Sentinel is slower:
- * if all three became candidates at the same time, none might get two votes.
+ * The time in ms after which each Sentinel considers a master down, long enough for a busy machine. The third Sentinel is slower,
+ * because three simultaneous candidates might get one vote each.
  */
 const DOWN_AFTER_MS = [1_000, 1_000, 1_500];
 /** A Sentinel may start another failover after twice this time. */
@@ -21,7 +21,7 @@ const NODE_SETTINGS = [
   `masterauth "${PASSWORD}"`,
   'repl-diskless-sync-delay 0',
   'repl-ping-replica-period 1',
-  'shutdown-timeout 0', // otherwise a master waits 10 s for a replica that has ended
+  'shutdown-timeout 0', // otherwise, a master waits 10 s for a replica that has ended
 ];
 
 /**
@@ -55,7 +55,7 @@ export async function startSentinels() {
     url: `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}`,
     nodes,
     sentinels,
-    /** Resolves with the master that the first Sentinel to reply reports. */
+    /** Resolves with the master reported by the first Sentinel that replies. */
     master,
     /** Resolves once another failover would succeed. */
     readyForFailover: async () =>

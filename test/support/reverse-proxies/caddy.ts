@@ -11,7 +11,7 @@ import { isUp, type ReverseProxy, type ReverseProxyOptions } from './reverse-pro
 /** The configuration that operators use. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
-/** Starts Caddy in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
+/** Starts Caddy in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once Caddy accepts connections. */
 export async function startCaddy(
   options: ReverseProxyOptions,
   hosts: readonly string[],
@@ -24,7 +24,7 @@ export async function startCaddy(
   };
   await writeCertificate(options.certificate);
   const env = {
-    HOME: folder, // Caddy stores its state there
+    HOME: folder, // Caddy stores its state in HOME
     BIND: 'default_bind 127.0.0.1',
     HTTP_PORT: String(options.httpPort),
     HTTPS_PORT: String(options.httpsPort),
@@ -38,10 +38,10 @@ export async function startCaddy(
   const program = await startChildProgram(['caddy', 'run', ...config], env, async () => isUp(options));
   return {
     logged: async () => program.printed(),
-    async takeOutOfRotation() {}, // its health checks notice the draining process
+    async takeOutOfRotation() {}, // Caddy's health checks notice the draining process
     async changeCertificate(certificate) {
       await writeCertificate(certificate);
-      // Reload the file with the same variables.
+      // Reload the configuration with the same environment variables.
       await promisify(execFile)('caddy', ['reload', '--force', ...config], {
         env: { PATH: process.env['PATH'], ...env },
       });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const CONFIG = new URL('../../../deploy/nginx.conf', import.meta.url);
 
 /**
- * Writes deploy/nginx.conf into a folder, with its certificate and an nginx.conf that includes it. As on Debian, logging
- * and compression are on. Returns the command that starts nginx.
+ * Writes an adapted deploy/nginx.conf, its certificate and a main nginx.conf into a folder. As on Debian, logging and compression
+ * are on. Resolves with the command that starts nginx.
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string, certificate: { key: string, cert: string } }} options
  * @param {readonly string[]} hosts `127.0.0.1:port` of each process
@@ -39,7 +39,7 @@ export async function writeNginxConf(folder, options, hosts) {
 }
 
 /**
- * Makes the changes that the comments in the file require, and changes its ports and log paths.
+ * Makes the changes that the comments in deploy/nginx.conf require, and replaces the ports and log paths.
  * @param {string} config
  * @param {string} folder
  * @param {{ httpsPort: number, httpPort: number, origin: string }} options

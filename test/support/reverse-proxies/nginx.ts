@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 import { isUp, type ReverseProxy, type ReverseProxyOptions } from './reverse-proxy.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
 
-/** Starts nginx in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once it accepts connections. */
+/** Starts nginx in front of the processes at `hosts` (`127.0.0.1:port`). Resolves once nginx accepts connections. */
 export async function startNginx(
   options: ReverseProxyOptions,
   hosts: readonly string[],

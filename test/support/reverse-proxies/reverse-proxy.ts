@@ -9,18 +9,18 @@ import { watchConnection, type RawConnection } from '../raw-client.ts';
 export interface ReverseProxyOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** The value of `PUBLIC_URL`: https on a loopback host. */
+  /** The value of `PUBLIC_URL`, an HTTPS origin on a loopback host. */
   readonly origin: string;
   readonly certificate: Certificate;
 }
 
 /** nginx or Caddy, which terminates TLS in front of Cloakroom with a configuration from deploy/. */
 export interface ReverseProxy extends AsyncDisposable {
-  /** Resolves with its access and error logs so far. */
+  /** Resolves with the proxy's access and error logs so far. */
   logged(): Promise<string>;
-  /** Takes a process out of rotation before its SIGTERM, as docs/deploy.md describes. Null puts it back. */
+  /** Takes a process out of rotation before its SIGTERM, as docs/deploy.md describes. Null puts the process back into rotation. */
   takeOutOfRotation(host: string | null): Promise<void>;
-  /** Replaces its certificate, and reloads it as docs/secrets.md describes. */
+  /** Replaces and reloads the proxy's certificate, as docs/secrets.md describes. */
   changeCertificate(certificate: Certificate): Promise<void>;
 }
 

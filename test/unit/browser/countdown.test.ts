@@ -39,7 +39,7 @@ describe('a countdown', () => {
     expect(shown).toEqual([10, 2]);
   });
 
-  test('shows nothing more once it is stopped', () => {
+  test('no longer updates once it is stopped', () => {
     const { shown, stop } = start(10_000);
     stop();
     jest.advanceTimersByTime(60_000);
@@ -69,7 +69,7 @@ describe('an alarm', () => {
   test.each([
     ['at its time', [HOUR_MS], HOUR_MS],
     ['after a second if its time is in the past, so that it never fires in a loop', [-HOUR_MS], 1_000],
-    ['at a new time that replaces the earlier one', [5_000, HOUR_MS], HOUR_MS],
+    ['at a new time that replaces the earlier time', [5_000, HOUR_MS], HOUR_MS],
   ])('fires once %s', (_when, moments, firesAfterMs) => {
     const { onDue } = start(...moments);
     jest.advanceTimersByTime(firesAfterMs - 1);
@@ -80,7 +80,7 @@ describe('an alarm', () => {
     expect(onDue).toHaveBeenCalledTimes(1);
   });
 
-  test('rings soon after the computer has slept past its time', () => {
+  test('fires soon after the computer wakes up if it was due during sleep', () => {
     const { onDue } = start(HOUR_MS);
     jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers do not run during sleep
     jest.advanceTimersByTime(30_000);

@@ -15,7 +15,7 @@ test('long numbers have thousands separators', () => {
   expect([999, 1_000, 1_234_567].map(formatNumber)).toEqual(['999', '1,000', '1,234,567']);
 });
 
-/** Counts the same bytes in one chunk and one by one, expects equal counts and returns the count. */
+/** Counts the items in a text twice: as one chunk and byte by byte. Checks that the counts are equal, and returns the count. */
 function countOf(create: typeof createLineCount, text: string): number {
   const bytes = new TextEncoder().encode(text);
   const whole = create()(bytes);
@@ -30,7 +30,7 @@ test.each([
   ['nothing', '', 0],
   ['an unfinished line', '{"a":1}', 0],
   ['two lines', '{"a":1}\n{"a":2}\n', 2],
-  // U+010A is 0xC4 0x8A, and U+2028 is 0xE2 0x80 0xA8. Neither contains a line feed byte.
+  // In UTF-8, U+010A is 0xC4 0x8A, and U+2028 is 0xE2 0x80 0xA8. Neither character contains a line feed byte.
   ['multi-byte characters', '{"a":"Ċ😀\u2028"}\n{"é":"ﬁ"}\n', 2],
 ])('the item count of an NDJSON export is correct for %s', (_what, text, items) => {
   expect(countOf(createLineCount, text)).toBe(items);

@@ -4,7 +4,7 @@ import { createMatcher as createServerMatcher } from '../../../src/workspaces/se
 
 const ITEM = { description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
 
-/** The matchers on the server and in the page. They must give the same results. */
+/** The matchers on the server and in the page, which must give the same results. */
 const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = [
   ['on the server', (words, name) => createServerMatcher(words)({ ...ITEM, name })],
   ['in the page', (words, text) => createPageMatcher(words)(foldText(text))],

@@ -23,7 +23,7 @@ const SIGN_OUT_ELSEWHERE: SessionEvent = { type: 'message', message: { kind: 'si
 const response = (session: SessionStatus | null): SessionEvent => ({ type: 'response', session });
 const used = (name: string): SessionEvent => ({ type: 'message', message: { kind: 'used', name } });
 
-/** Applies simultaneous events. Returns the last step. */
+/** Applies simultaneous events and returns the last step. */
 function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => transition(step.state, event, at), {
     state: from,
@@ -54,7 +54,7 @@ describe('a page before the first response', () => {
 
 describe('an active session', () => {
   test.each([
-    ['is expiring in its last two minutes, and can be extended', NOW + 12 * HOUR_MS, true],
+    ['counts as expiring in its last two minutes, and can be extended', NOW + 12 * HOUR_MS, true],
     ['cannot be extended past its maximum age', NOW + 100_000, false],
   ])('%s', (_what, lastsUntil, canExtend) => {
     const endsAt = NOW + 100_000;
@@ -66,14 +66,14 @@ describe('an active session', () => {
     expect(effects).toContainEqual({ do: 'checkAt', at: endsAt + 1_000 });
   });
 
-  test('with a short idle time is expiring during the last third of that time', () => {
+  test('with a short idle time counts as expiring during the last third of that time', () => {
     const short = { ...OWN, idleEndsAt: NOW + 30_000 };
     const { state, effects } = after([response(short)]);
     expect([state.name, effects.at(-1)]).toEqual(['active', { do: 'checkAt', at: NOW + 20_000 }]);
     expect(after([response(short)], { from: state, at: NOW + 20_000 }).state.name).toBe('expiring');
   });
 
-  test('is no longer expiring once another tab has used it', () => {
+  test('no longer counts as expiring once another tab has used it', () => {
     const expiring = after([response({ ...OWN, idleEndsAt: NOW + 100_000 })], { from: active() }).state;
     const { state, effects } = after([response(OWN)], { from: expiring });
     expect(state.name).toBe('active');
@@ -93,7 +93,7 @@ describe('an active session', () => {
     expect(after([response(OWN)], { from: state }).state.failures).toBe(0);
   });
 
-  test('has its page covered during a check once it has probably expired', () => {
+  test('past its expected end has its page hidden during the check', () => {
     const check: SessionEvent[] = [{ type: 'check' }];
     expect(after(check, { from: active(), at: OWN.idleEndsAt - 1 }).effects).toEqual([]);
     const { state, effects } = after(check, { from: active(), at: OWN.idleEndsAt });
@@ -132,7 +132,7 @@ describe('the content of a page', () => {
     expect(panelsAfter([response(SIGNED_OUT)], state)).toEqual(['ended']);
   });
 
-  test('keeps its first removal reason after a later check', () => {
+  test('stays removed for the first reason after a later check', () => {
     const ended = after([SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], { from: active() }).state;
     const later = after([response(SIGNED_OUT)], { from: ended, at: NOW + HOUR_MS });
     expect(later.effects).toContainEqual({ do: 'removeContent', panel: 'signedOutElsewhere' });
@@ -160,7 +160,7 @@ describe('the body of /auth/session', () => {
     ['an hour behind', -HOUR_MS],
   ])('is converted to times on the browser’s clock, which is %s', (_what, aheadMs) => {
     const now = SERVER_NOW + aheadMs;
-    // Date has whole seconds. toSession() subtracts a second, so that the page never shows an end that is too late.
+    // The Date header has whole seconds, so toSession() subtracts a second to avoid an end time that is too late.
     expect(toSession(BODY, SERVER_NOW, now)).toEqual({
       signedIn: true,
       name: BODY.expiresAt,

@@ -30,7 +30,7 @@ test('a variable that is not a secret is not read from a file', () => {
   expect(problemsOf(withFile('CLIENT_ID', 'an-app'))).toEqual(['CLIENT_ID is required']);
 });
 
-test('a variable and its _FILE variable may not both be set', () => {
+test('a variable and its _FILE variable must not both be set', () => {
   const env = { ...withFile('CLIENT_SECRET', 'another'), CLIENT_SECRET: 'a-secret' };
   expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
 });
@@ -65,7 +65,7 @@ test('an empty secret file is a problem', () => {
   expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual(['CLIENT_SECRET_FILE names an empty file']);
 });
 
-test('a problem with a value from a file does not quote the value', () => {
+test('problems with a value from a file never quote the value', () => {
   const problems = problemsOf(withFile('SESSION_KEYS', 'hunter2'));
   expect(problems).toEqual([expect.stringMatching(/^SESSION_KEYS \(from SESSION_KEYS_FILE\) has a key/)]);
   expect(problems.join('\n')).not.toContain('hunter2');

@@ -6,7 +6,7 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { minimalEnv, problemsOf } from './minimal-env.ts';
 
-/** Variable, `Config` field, value in the minimal configuration (usually the default), example text and its parsed value. */
+/** Each row: variable, `Config` field, value in the minimal configuration (usually the default), example, and parsed example. */
 const VARIABLES: [string, keyof Config, unknown, string, unknown][] = [
   ['PUBLIC_URL', 'publicOrigin', 'http://localhost:3000', 'https://App.test:443/', 'https://app.test'],
   ['HOST', 'host', '127.0.0.1', '::', '::'],
@@ -74,7 +74,7 @@ test('an empty environment causes a problem for each required variable', () => {
   expect(problemsOf({})).toEqual(Object.keys(minimalEnv).map((name) => `${name} is required`));
 });
 
-test('problems in single variables and conflicts between variables are reported together', () => {
+test('problems with individual variables and conflicts between variables are reported together', () => {
   const names = problemsOf({
     NODE_ENV: 'production',
     SERVICE_URL: 'http://service.example.com',
@@ -102,7 +102,7 @@ test('the error message lists all problems', () => {
   );
 });
 
-test('problems never quote a value, even if it is not secret', () => {
+test('problems never quote a value, even if the value is not secret', () => {
   const value = 'hunter2 "{}\\ \u0007';
   const names = Object.keys(minimalEnv);
   const problems = problemsOf({
@@ -134,7 +134,7 @@ test.each([
   ['', '80', 80, 'http://localhost'], // browsers omit the default port
   ['http://localhost:3000', '0', 45_678, 'http://localhost:3000'],
 ])(
-  'with PUBLIC_URL=%s and PORT=%s, bound to port %i, the origin is %s',
+  'with PUBLIC_URL=%s and PORT=%s, the origin after binding to port %i is %s',
   (PUBLIC_URL, PORT, bound, origin) => {
     const config = withPort(loadConfig({ ...minimalEnv, PUBLIC_URL, PORT }), bound);
     expect(config).toMatchObject({ port: bound, publicOrigin: origin });

@@ -11,7 +11,7 @@ export const minimalEnv = {
   SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
 };
 
-/** Returns the problems in a configuration, or an empty list if it is valid. */
+/** Returns the problems in an environment, or an empty list if the environment is valid. */
 export function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
   try {
     loadConfig(env);

@@ -81,7 +81,7 @@ test.each([
   expect(() => parseRedisUrl(url)).toThrow(message);
 });
 
-// Regression: the text after the first "@" was parsed as the host, and unreachable hosts are logged.
+// Regression: part of a password was once parsed as the host, and Cloakroom logs the name of an unreachable host.
 test.each(['/', '?', '#', '@', '%', ':@', '/@'])('an unescaped %j in a password is refused', (character) => {
   expect(() => parseRedisUrl(`redis://user:Pass${character}Word@host`)).toThrow(/^(?!.*(?:Pass|Word))/);
 });

@@ -44,13 +44,13 @@ describe('a body', () => {
       'image/png',
       { kind: 'binary', text: '' },
     ],
-    ['with a NUL is binary', new Uint8Array([65, 0, 66]), '', { kind: 'binary', text: '' }],
+    ['with a NUL byte is treated as binary', new Uint8Array([65, 0, 66]), '', { kind: 'binary', text: '' }],
     ['of zero bytes is treated as no body', '', 'application/json', { kind: 'none', text: '' }],
   ])('%s', async (_what, bytes, type, expected) => {
     expect(await shown(bytes, type)).toMatchObject(expected);
   });
 
-  test('that is too long is truncated between two characters', async () => {
+  test('that is too long is truncated at a character boundary', async () => {
     const { text, notes } = await shown(`x${'é'.repeat(SHOWN_BYTES)}`, 'text/plain');
     expect(text).toBe(`x${'é'.repeat(SHOWN_BYTES / 2 - 1)}`);
     expect(notes).toEqual([expect.stringMatching(/Only the beginning is shown.*400,001 bytes/)]);
@@ -59,7 +59,7 @@ describe('a body', () => {
   test('of 20 MB of JSON is read only up to the display limit and is not parsed', async () => {
     const whole = new Blob([`[${'{"a":1},'.repeat(2_500_000)}1]`]);
     const refuse = () => {
-      throw new Error('all of it was read');
+      throw new Error('the entire body was read');
     };
     const body = await toShownBody(
       Object.assign(whole, { arrayBuffer: refuse, bytes: refuse, stream: refuse, text: refuse }),
@@ -88,7 +88,7 @@ describe('formatted JSON', () => {
     );
   });
 
-  test('keeps long numbers, the order of names and repeated names', () => {
+  test('preserves long numbers, duplicate names and the order of names', () => {
     const text = '{"b":12345678901234567890123,"a":1.0e400,"2":0.10,"1":-0,"a":1}';
     expect(withoutWhitespace(format(text))).toBe(text);
   });

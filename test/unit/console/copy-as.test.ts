@@ -36,7 +36,7 @@ test('a GET request results in short curl and fetch code', () => {
   ]);
 });
 
-/** Expects the curl and fetch code to keep the body. */
+/** Checks that the curl and fetch code preserve the body. */
 function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
@@ -57,9 +57,9 @@ test.each([
   '@file',
   '-o x',
   '\u2028',
-])('the curl and fetch code keep the body %j', expectBodyKept);
+])('the curl and fetch code preserve the body %j', expectBodyKept);
 
-test('the curl and fetch code keep any text body', () => {
+test('the curl and fetch code preserve any text body', () => {
   const text = fc
     .string({ unit: 'grapheme' })
     .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));

@@ -12,7 +12,7 @@ const explained = (status: number, headers: Record<string, string>, json?: unkno
 const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
 
 describe('Server-Timing', () => {
-  test('from the gateway is found after Server-Timing from the service', () => {
+  test('metrics from the gateway are found after those from the service', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
     expect(toRequestTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
@@ -28,7 +28,7 @@ describe('Server-Timing', () => {
     },
   );
 
-  test('with invalid durations is read as 0 ms', () => {
+  test('durations that are invalid are read as 0 ms', () => {
     expect(toRequestTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
       session: { ms: 0 },
       token: { ms: 0 },
@@ -59,12 +59,12 @@ describe('a response from the service', () => {
     ['a repeated request', 200, REPLAYED, /rejected the access token.*repeated the request once/],
     ['a request with a recent token that is refused', 401, USUAL, /younger than 30 seconds/],
     ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
-    ['a large request that is refused', 401, REFRESHED, /over 64 KiB.*Send the request again/],
+    ['a large request that is refused', 401, REFRESHED, /over 64 KiB, send the request again/],
   ])('to %s is shown with an explanation of what the gateway did', (_what, status, timing, sentence) => {
     expect(words(status, { ...VIA, 'server-timing': timing })).toMatch(sentence);
   });
 
-  test('with Retry-After shows how long to wait', () => {
+  test('with Retry-After is explained with the time to wait', () => {
     expect(words(429, { ...VIA, 'retry-after': '7' })).toMatch(/Wait 7 seconds/);
   });
 });
@@ -72,7 +72,7 @@ describe('a response from the service', () => {
 describe('a response from the gateway', () => {
   const PROBLEM = { 'content-type': 'application/problem+json; charset=utf-8' };
 
-  test('is explained with its code, its cause and what to do', () => {
+  test('is explained with its code, its cause and advice', () => {
     const body = { code: 'too_busy', title: 'Busy', detail: 'So many', requestId: 'r' };
     expect(explained(503, PROBLEM, body).problem).toEqual({
       ...body,
@@ -81,19 +81,19 @@ describe('a response from the gateway', () => {
     });
   });
 
-  test.each(['sign_in_required', 'session_expired'])('with the code %s asks the user to sign in', (code) => {
+  test.each(['sign_in_required', 'session_expired'])('with code %s prompts the user to sign in', (code) => {
     expect(explained(401, PROBLEM, { code }).problem?.needsSignIn).toBe(true);
   });
 
   test.each([{ code: '__proto__' }, { code: 5 }, { code: 'toString' }, {}])(
-    'with body %j has no advice',
+    'with body %j is explained without advice',
     (body) => {
       expect(explained(500, PROBLEM, body).problem?.advice).toBe('');
     },
   );
 });
 
-test('any other response is attributed to a server in between', () => {
+test('any other response is attributed to an intermediary', () => {
   expect(explained(502, { 'content-type': 'text/html' })).toMatchObject({
     by: 'other',
     problem: null,

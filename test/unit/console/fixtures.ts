@@ -12,7 +12,7 @@ export const suggestedRequest = {
   body: '',
 };
 
-/** Creates a fake session storage. A value longer than `capacity` exceeds its quota. */
+/** Creates a fake `sessionStorage`. A value longer than `capacity` exceeds the storage quota. */
 export function createStore(capacity = Infinity) {
   const values = new Map<string, string>();
   return {

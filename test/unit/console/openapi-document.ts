@@ -45,7 +45,7 @@ export function routes() {
   }));
 }
 
-/** Returns each documented problem as `status code`, sorted. */
+/** Returns the documented problems, sorted, each as its status and its code. */
 export function documentedProblems(): string[] {
   const found = operations.flatMap(({ responses }) =>
     Object.entries(responses).flatMap(([status, response]) =>

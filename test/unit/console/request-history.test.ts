@@ -37,7 +37,7 @@ describe.each([
     expect(read(store)?.request.headers).toEqual([['Accept', '*/*']]);
   });
 
-  test('omits a long body and records that it did', () => {
+  test('omits a long body and records the omission', () => {
     const store = createStore();
     keep(store, { ...suggestedRequest, body: 'x'.repeat(20_000) });
     expect(read(store)).toMatchObject({ request: { body: 'x'.repeat(20_000) }, isWhole: true });
@@ -81,7 +81,7 @@ test('the history keeps the latest fifty requests', () => {
   expect(history[0]?.request.path).toBe('/api/59');
 });
 
-test('a request keeps its time, and its outcome once it is known', () => {
+test('the history keeps the time of a request, and its outcome once known', () => {
   const store = createStore();
   expect(remembered(store, '/api/1')).toMatchObject([{ sentAt: SENT_AT, outcome: '' }]);
   expect(recordOutcome(store, SENT_AT, '200')).toBe(true);

@@ -47,7 +47,7 @@ describe('the path rule', () => {
 
 describe('a header', () => {
   test.each(['Authorization', 'AUTHORIZATION', 'Cookie', 'cookie2'])(
-    '%s is refused with a reason',
+    'named %s is refused with a reason',
     (name) => {
       const [issue] = issues({ headers: [[name, 'Bearer a-token']] });
       expect(issue).toMatchObject({ field: 'headers', row: 0, isBlocking: true });
@@ -57,7 +57,7 @@ describe('a header', () => {
   );
 
   test.each('Host origin Sec-Fetch-Site Proxy-Authorization Content-Length Via Set-Cookie'.split(' '))(
-    '%s is refused, because the browser sets it',
+    'named %s is refused, because the browser sets it',
     (name) => {
       expect(issues({ headers: [[name, 'x']] })[0]).toMatchObject({
         isBlocking: true,
@@ -86,7 +86,7 @@ describe('a header', () => {
     expect(issues({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ isBlocking: false });
   });
 
-  test('row is ignored if it is empty', () => {
+  test('is ignored if its row is empty', () => {
     expect(issues({ headers: [['', '']], query: [['', '']] })).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ test.each([
   expect(blockedFields({ method })).toEqual(fields);
 });
 
-test.each(['GET', 'HEAD'])('a %s request may not have a body', (method) => {
+test.each(['GET', 'HEAD'])('a %s request must not have a body', (method) => {
   expect(blockedFields({ method, body: '{}' })).toEqual(['body']);
 });
 

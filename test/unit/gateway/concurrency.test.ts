@@ -6,7 +6,7 @@ const createLimits = () => createConcurrencyLimits({ requests: 6, requestsPerSes
 const TOO_BUSY = expect.objectContaining({ code: 'too_busy' });
 
 describe('a slot', () => {
-  test('is refused above the limit for its session or for the process', () => {
+  test('is refused once its session or the process has reached its limit', () => {
     const limits = createLimits();
     for (const session of ['a', 'a', 'a']) limits.acquire(session);
     expect(() => limits.acquire('a')).toThrow(TOO_BUSY);
@@ -15,7 +15,7 @@ describe('a slot', () => {
     expect(limits.inFlight).toBe(6);
   });
 
-  test('is refused once its session has half of the slots that other sessions leave, so a few sessions never take all slots', () => {
+  test('is refused once its session has half of the slots that other sessions leave free, so a few sessions never take all slots', () => {
     const limits = createConcurrencyLimits({ requests: 2048, requestsPerSession: 512, connections: 128 });
     const acquired = ['a', 'b', 'c', 'd', 'e', 'f'].map((session) => {
       const before = limits.inFlight;
@@ -49,7 +49,7 @@ describe('a slot', () => {
 });
 
 describe('a request that is waiting for a connection', () => {
-  test('gets one in order of arrival, once an earlier request in its session ends', async () => {
+  test('gets a connection in order of arrival, once an earlier request in its session ends', async () => {
     const limits = createLimits();
     const [first, second, third] = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     expect(first?.waitForConnection(1_000)).toBeNull();
@@ -66,7 +66,7 @@ describe('a request that is waiting for a connection', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
-  test('gets one before later requests, once requests in other sessions end', async () => {
+  test('gets a connection before later requests, once requests in other sessions end', async () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 8 });
     const others = ['a', 'a', 'a', 'a'].map((session) => limits.acquire(session));
     for (const other of others) expect(other.waitForConnection(1_000)).toBeNull();
@@ -83,7 +83,7 @@ describe('a request that is waiting for a connection', () => {
     await expect(lateTurn).rejects.toThrow(RequestAbortedError);
   });
 
-  test('never gets one after its client disconnects, so other requests can use it', () => {
+  test('never gets a connection after its client disconnects, so other requests can use the connection', () => {
     const limits = createLimits();
     const [disconnected, next] = ['a', 'a'].map((session) => limits.acquire(session));
     disconnected?.release();
@@ -103,7 +103,7 @@ describe('a request that is waiting for a connection', () => {
     expect(limits.acquire('a').waitForConnection(1_000)).toBeNull();
   });
 
-  test('gets none once its session has half of the connections that other sessions leave, so the next session always gets one', () => {
+  test('gets no connection once its session has half of those that other sessions leave free, so the next session always gets one', () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 16 });
     const acquired = ['a', 'b', 'c', 'd', 'e'].map((session) => {
       const turns = Array.from({ length: 20 }, () => limits.acquire(session).waitForConnection(10));

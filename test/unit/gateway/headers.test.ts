@@ -51,7 +51,7 @@ const NEVER_RETURNED = [
   `),
 ];
 
-/** Returns spellings of a header name that many servers treat as equal. */
+/** Returns spellings of a header name that many servers treat as equivalent. */
 function spellingsOf(name: string): string[] {
   const marked = ['_', '.', '!', '~', "'"].map((mark) => name.replaceAll('-', mark));
   return [name, name.toLowerCase(), name.toUpperCase(), ...marked, name.replace('-', '_')];
@@ -76,7 +76,7 @@ describe('an upstream request', () => {
       Sec-Fetch-Site Sec-Fetch-Mode sec-ch-ua Upgrade-Insecure-Requests X-Requested-With Last-Event-ID
       baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy
     `),
-    // A page on another site can set these only after a preflight, which the gateway refuses.
+    // A page on another site can set these headers only after a preflight, which the gateway refuses.
     ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
   ])('contains the client’s %s', (name) => {
     expect(forwarded(name, 'value')).toEqual([name, 'value', ...OURS]);
@@ -94,7 +94,7 @@ describe('an upstream request', () => {
     expect(forwarded('Connection', 'close, X-One,x-two', ...raw)).toEqual(['X-Three', '3', ...OURS]);
   });
 
-  test('has no header that any of several Connection headers lists, whatever the order', () => {
+  test('has no header that one of several Connection headers lists, whatever their order', () => {
     const raw = words('X-One 1 connection keep-alive CONNECTION x-one');
     expect(forwarded(...raw, 'Connection', ' ,x.two,, ', 'X-Two', '2')).toEqual(OURS);
   });
@@ -251,7 +251,7 @@ describe('Cache-Control of a response for a single user', () => {
     ['directives', `${'a,'.repeat(200_000)};`],
   ])('is parsed in linear time (%s)', (_what, fields) => {
     const read = () => toPrivateCacheControl([fields], true);
-    // Backtracking would take minutes. Unlike Jest's timeout, the vm timeout can end a call that blocks the thread.
+    // A parser that backtracks would take minutes. Unlike Jest's timeout, the vm timeout can end a call that blocks the thread.
     expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-store');
   });
 

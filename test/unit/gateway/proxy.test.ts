@@ -61,7 +61,7 @@ async function startService(respond: RequestListener) {
   };
 }
 
-test('a request is not sent if its client disconnects while its connection is opening, but the next request is', async () => {
+test('if a client disconnects while the upstream connection is opening, its request is not sent, but the next one is', async () => {
   const sent: string[] = [];
   await using service = await startService((req, res) => {
     sent.push(req.url ?? '');
@@ -88,7 +88,7 @@ test('the response timeout starts once the request has a connection', async () =
   expect(await waiting.ended).toBeNull();
 });
 
-test('the response timeout restarts whenever part of the body is sent', async () => {
+test('the response timeout restarts whenever part of the request body is sent', async () => {
   await using service = await startService((req, res) => {
     req.resume().once('end', () => res.end('{}'));
   });

@@ -16,7 +16,7 @@ test.each([
   ['a body faster than the minimum pace from its first byte is not cut off', 0, 1_100, true, false],
   ['a body slower than the minimum pace after its first 64 KiB is cut off', 65_536, 900, true, true],
   ['a body faster than the minimum pace after its first 64 KiB is not cut off', 65_536, 1_100, true, false],
-  ['a slow body is not cut off while the service is not reading it', 200_000, 900, false, false],
+  ['a slow body is not cut off while the service is not reading the body', 200_000, 900, false, false],
 ])('%s', async (_what, bytesAtOnce, bytesEachSecond, isRead, isCutOff) => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   try {

@@ -10,7 +10,7 @@ import {
 
 test('reading a missing request context throws an error that says what creates the context', () => {
   const res = new ServerResponse(new IncomingMessage(new Socket()));
-  expect(() => requestContext(res)).toThrow('AccessLog.begin() makes one');
+  expect(() => requestContext(res)).toThrow('call AccessLog.begin() first');
 });
 
 const PEER = '127.0.0.1';

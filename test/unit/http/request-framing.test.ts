@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { checkFraming } from '../../../src/http/request-framing.ts';
 
-/** Checks a request as Node would parse it. test/app/gateway/checks-framing.test.ts sends similar requests over a socket. */
+/** Checks the framing of a parsed request. test/app/gateway/checks-framing.test.ts sends similar requests over a socket. */
 function check(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
   return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);

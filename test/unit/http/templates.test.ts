@@ -43,7 +43,7 @@ test('text whose direction is unknown is isolated from the surrounding text', ()
 });
 
 test.each(Object.entries(pages))(
-  'the %s page has a title, a language, one h1 and one main',
+  'the %s page has a title, a language, one h1 element and one main element',
   (_name, html) => {
     expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(html).toMatch(/<title>[^<]+<\/title>/);
@@ -72,7 +72,7 @@ test('a long description can be expanded without a script, and a short descripti
   expect(view('x'.repeat(240))).not.toContain('<details');
 });
 
-test('a page with items of maximum length is less than 16 MB of HTML', () => {
+test('a page with items of maximum length has less than 16 MB of HTML', () => {
   const [sign, quote] = ['☂', '"'];
   const item = {
     ...Object.fromEntries(Array.from({ length: 36 }, (_, nth) => [`${nth}`, quote.repeat(5)])),
@@ -111,7 +111,7 @@ test('a page for a signed-in user has a sign-out button', () => {
   expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
 });
 
-test('the page after sign-in redirects automatically and has a link', () => {
+test('the page after sign-in redirects automatically and also has a link', () => {
   const href = '/workspaces?a=1&amp;b=2';
   expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
   expect(pages.bounce).toContain(`href="${href}">Continue</a>`);

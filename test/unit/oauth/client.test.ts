@@ -60,7 +60,7 @@ test('a token response with a content coding is not decoded', async () => {
   expect((await endpoint.send()).text).not.toContain('access_token');
 });
 
-test.each([80, 100, 130, 250])('a close-delimited token response of %i KiB is read whole', async (kib) => {
+test.each([80, 100, 130, 250])('a close-delimited token response of %i KiB is read in full', async (kib) => {
   const text = 'a'.repeat(kib * 1024);
   await using endpoint = await startEndpoint((socket) =>
     socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n${text}`),
@@ -95,7 +95,7 @@ test('an aborted token request closes its connection', async () => {
   await closed;
 });
 
-test('a token request is not sent if its caller declines when undici is ready to send it', async () => {
+test('a token request is not sent if its caller cancels it once the connection is open', async () => {
   await using endpoint = await startEndpoint((socket) => socket.end());
   const steps: string[] = [];
   const onConnected = () => steps.push('connected');

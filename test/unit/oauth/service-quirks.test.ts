@@ -15,7 +15,7 @@ describe('a token response', () => {
     });
   });
 
-  test('keeps its standard members and drops all others', async () => {
+  test('is stripped of all non-standard members', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5, refresh_token: 'r', scope: 's' };
     expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
   });
@@ -33,7 +33,7 @@ describe('a token response', () => {
     },
   );
 
-  test('may have expires_in as a string', async () => {
+  test('may contain expires_in as a string', async () => {
     const { body } = await rewritten(200, { access_token: 'a', expires_in: '60' });
     expect(body).toMatchObject({ expires_in: 60 });
   });
@@ -71,7 +71,7 @@ describe('a token response', () => {
     [200, 'junk'],
     [200, '[]'],
     [200, 'null'],
-  ])('with status %i and the body %j is an outage, and the error omits the body', (status, body) => {
+  ])('with status %i and body %j causes an error that omits the body', (status, body) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     expect(() => toStandardResponse({ status, text })).toThrow(
       /^the token endpoint responded with (?:status \d+|no JSON object)$/,

@@ -10,7 +10,7 @@ const grant = {
 };
 const record = { grant, createdAt: 5 };
 
-test('parsing a record restores what was written and drops unknown members', () => {
+test('parsing a record restores the written data and drops unknown members', () => {
   expect(parseRecord(JSON.stringify({ ...record, more: 1 }))).toEqual(record);
   const { refreshToken: _, ...withoutRefreshToken } = grant;
   const refreshed = { grant: withoutRefreshToken, createdAt: 5, refreshedAt: 7 };
@@ -28,10 +28,10 @@ test.each([
 
 test.each([
   ['an identical grant', grant, true, false],
-  ['a grant with another access token', { ...grant, accessToken: 'b' }, false, true],
+  ['a grant with a different access token', { ...grant, accessToken: 'b' }, false, true],
   ['a grant with the same access token and a longer lifetime', { ...grant, expiresAt: 2_000 }, false, true],
   [
-    'a grant with the same access token and another refresh token',
+    'a grant with the same access token and a different refresh token',
     { ...grant, refreshToken: 's' },
     false,
     false,

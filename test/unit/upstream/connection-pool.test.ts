@@ -6,7 +6,7 @@ import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startHttpServer } from '../../support/http-server.ts';
 
-/** Starts a service and a pool of connections to it. */
+/** Starts a service and a pool of connections to the service. */
 async function startPool(respond: RequestListener, connections = 1) {
   const server = await startHttpServer(respond);
   const origin = `http://127.0.0.1:${server.port}`;
@@ -59,7 +59,7 @@ test('the pool never sends a request that is cancelled while it is waiting', asy
   expect(received).toEqual(['/first', '/last']);
 });
 
-test('a request prefers the most recently used connection that has rested, then a new connection, then a resting connection', async () => {
+test('a request prefers the last used connection that has been idle for 100 ms, then a new connection, then the longest idle one', async () => {
   const ports: (number | undefined)[] = [];
   const held: ServerResponse[] = [];
   await using started = await startPool((req, res) => {
@@ -67,7 +67,7 @@ test('a request prefers the most recently used connection that has rested, then 
     held.push(res);
   }, 3);
   const clock = jest.spyOn(performance, 'now');
-  /** Sends a request at this time in ms. Resolves once the service has received it. */
+  /** Sends a request at this time in ms. Resolves once the service has received the request. */
   const send = async (ms: number) => {
     clock.mockReturnValue(ms);
     const sent = held.length;
@@ -85,10 +85,10 @@ test('a request prefers the most recently used connection that has rested, then 
     const [first, second] = [await send(1_000), await send(1_000)];
     await end(first, 1_000);
     await end(second, 1_010);
-    await end(await send(1_200), 1_200); // both connections have rested
-    await end(await send(1_250), 1_250); // only the first connection has rested
-    await end(await send(1_260), 1_260); // neither has rested, so the pool opens a third
-    await end(await send(1_270), 1_270); // no connection has rested
+    await end(await send(1_200), 1_200); // both connections have been idle for 100 ms
+    await end(await send(1_250), 1_250); // only the first connection has been idle for 100 ms
+    await end(await send(1_260), 1_260); // neither connection has, so the pool opens a third
+    await end(await send(1_270), 1_270); // no connection has been idle for 100 ms
   } finally {
     clock.mockRestore();
   }

@@ -59,23 +59,20 @@ describe('dot segments', () => {
     ..%252fx ..%5cx ..%255cx ..\x x\..\y x%2f..%2fy x%5c.. ..;/x ..;a=b/x ..%3b/x ..%3ba%2fx .;/x
     x/..;
   `);
-  // A server that decodes first would end the path after the dots:
+  // A server that decodes first would end the path after the dot segment:
   refuses(['..%3f', '..%3fa/x', 'x/..%23', '%2e%2e%253f']);
-  // A server that trims the path would find dot segments:
+  // A server that trims each segment would find dot segments:
   refuses(['..%20/x', '%20../x', '..+/x', '..%c2%a0/x']);
   forwards(['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
 });
 
 describe('a path that is percent-encoded repeatedly', () => {
   const escaped = (hex: string, depth: number) => `%${'25'.repeat(depth)}${hex}`;
-  test.each(Array.from({ length: 33 }, (_, depth) => depth))(
-    'is refused as well (%i extra times)',
-    (depth) => {
-      expect(check(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
-      expect(check(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
-      expect(check(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
-    },
-  );
+  test.each(Array.from({ length: 33 }, (_, depth) => depth))('is refused (%i extra layers)', (depth) => {
+    expect(check(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
+    expect(check(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
+    expect(check(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
+  });
 });
 
 describe('empty segments and slashes', () => {
@@ -99,7 +96,7 @@ describe('encodings', () => {
     % %2 %zz %g1 x% x%/y %% %u002e%u002e/x %0x2e %25 %25zz 100%25 %2525
   `);
   refuses([`%${'25'.repeat(7)}41`, `%${'25'.repeat(2_000)}41`]);
-  // Invalid UTF-8: stray and overlong bytes, surrogates, and values past the last code point.
+  // Invalid UTF-8: stray bytes, overlong sequences, surrogates, and values past the last code point.
   refuses(`
     %ff %80 %c3 %c3/%a9 %e9 %c0%ae%c0%ae/x %c0%2e %c0%af %c1%9c %c1%a1 %e0%80%ae %e0%80%af
     %f0%80%80%ae %f8%80%80%80%ae %ed%a0%80 %f4%90%80%80 %25c0%25ae
@@ -157,7 +154,7 @@ describe('the allowed prefix', () => {
     ['/api/public/v2/rooms/..', 'malformed'],
     ['/api/public/v2/rooms/%2e%2e%2fmurals/x', 'malformed'],
     [`${AUTHORIZATION}/token`, 'not-allowed'],
-  ])('may be one of several (%s is %s)', (target, result) => {
+  ])('may be one of several (%s: %s)', (target, result) => {
     expect(checkTarget(target, several)).toBe(result);
   });
 
@@ -170,11 +167,11 @@ describe('the allowed prefix', () => {
     ['/api/public;%2fx/v1/authorization/oauth2', 'not-allowed'],
     ['/api/public%2fv1%2fauthorization%2foauth2', 'not-allowed'],
     ['/apis/x', 'not-allowed'],
-  ])('may be as short as /api/ (%s is %s)', (target, result) => {
+  ])('may be as short as /api/ (%s: %s)', (target, result) => {
     expect(checkTarget(target, ['/api/'])).toBe(result);
   });
 
-  test('never allows the authorization endpoints, even if it is their own prefix', () => {
+  test('never allows the authorization endpoints, even if the prefix is the path of these endpoints', () => {
     expect(checkTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
   });
 });
@@ -187,7 +184,7 @@ describe('the authorization endpoints', () => {
     authorization%5Coauth2%5Ctoken %61uthorization/oauth2 %2561uthorization/oauth2
     authorization/%6f%61%75%74%68%32 authorization/oauth%32/token %41uthorization%2FOAUTH2
   `);
-  // Path parameters, which servers remove before or after decoding (Tomcat: before):
+  // Path parameters, which servers remove before decoding (as Tomcat does) or afterwards:
   disallows(String.raw`
     authorization;a/oauth2;b/token authorization;/oauth2 authorization%3b/oauth2
     authorization%253ba/oauth2 authorization/oauth2;jsessionid=1 authorization/oauth2%3b/token
@@ -198,7 +195,7 @@ describe('the authorization endpoints', () => {
   disallows(`
     authorization/oauth2%3f authorization/oauth2%3fx/y authorization/oauth2%23 authorization/oauth2%253fx
   `);
-  // For servers that trim the path:
+  // For servers that trim each segment:
   disallows(`
     authorization/oauth2. authorization/oauth2... authorization./oauth2/token authorization/oauth2%20
     authorization/%20oauth2 authorization/oauth2+ authorization/oauth2.%20./token
@@ -212,7 +209,7 @@ describe('the authorization endpoints', () => {
 });
 
 describe('look-alike characters', () => {
-  // Some servers normalise names (NFKC), fold case like Java, or remove invisible characters.
+  // Some servers normalise names (NFKC), fold case as Java does, or remove invisible characters.
   // Full stops (fullwidth, one-dot leader, two-dot leader, small):
   refuses('%EF%BC%8E%EF%BC%8E/x %E2%80%A4%E2%80%A4/x %E2%80%A5/x %EF%B9%92./x');
   // Slashes (fullwidth, fullwidth reverse, fraction, division) and a set minus:
@@ -226,7 +223,7 @@ describe('look-alike characters', () => {
     author%C4%B1zation/oauth2 author%C4%B0zation/oauth2 %EF%BD%81uthorization/oauth2
     authorization/oauth%EF%BC%92 authorization/oauth%C2%B2
   `);
-  // An o as a masculine ordinal, circled, mathematical bold, or with an acute accent:
+  // Variants of o (masculine ordinal, circled, mathematical bold, with an acute accent):
   disallows(`
     authorization/%C2%BAauth2 authorization/%E2%93%9Eauth2 authorization/%F0%9D%90%A8auth2 authorization/o%CC%81auth2
   `);
@@ -324,7 +321,7 @@ describe('a forwarded target', () => {
   });
 });
 
-/** Steps that servers take to normalise a path. Servers differ in the order, and may repeat steps. */
+/** Steps that servers take to normalise a path. Servers differ in the order of the steps, and may repeat a step. */
 const STEPS: readonly ((path: string) => string)[] = [
   decodeOnce,
   decodeOnce, // listed twice, because it is the most common step
@@ -343,14 +340,14 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => new URL(path, 'http://service.test').pathname,
 ];
 
-/** Decodes once, like a lenient server. Keeps other text, and turns malformed UTF-8 into U+FFFD. */
+/** Decodes percent-encoding once, like a lenient server. Malformed UTF-8 becomes U+FFFD. */
 function decodeOnce(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) =>
     Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
   );
 }
 
-/** Resolves `.` and `..` (RFC 3986 §5.2.4). */
+/** Resolves `.` and `..` segments (RFC 3986 §5.2.4). */
 function resolveDots(path: string): string {
   const out: string[] = [];
   for (const segment of path.split('/')) {
@@ -364,7 +361,7 @@ function expectAllowed(path: string): void {
   const readings = [path.toLowerCase(), path.toUpperCase().toLowerCase(), decodeOnce(path).toLowerCase()];
   const isElsewhere = !path.startsWith(PREFIX);
   const isAuthorization = readings.some((read) => `${read}/`.startsWith(`${AUTHORIZATION}/`));
-  // A single comparison, because each call to `expect` takes longer than computing all the readings.
+  // Compare only once, because each call to `expect` takes longer than computing all the readings.
   expect({ path, isElsewhere, isAuthorization }).toEqual({
     path,
     isElsewhere: false,

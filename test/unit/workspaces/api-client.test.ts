@@ -10,7 +10,7 @@ import { abortSignalOf, createApiClient } from '../../../src/workspaces/api-clie
 import { ok, startRawService, type RawService } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 
-// A request occupies the only connection to the service until a test releases it.
+// A request occupies the only connection to the service until a test releases the connection.
 
 let service: RawService;
 let client: ConnectionPool;

@@ -135,7 +135,7 @@ test('every other field becomes a detail with a readable label', () => {
   ]);
 });
 
-test('a detail is shown as a time if its name and value suggest one', () => {
+test('a detail is shown as a time if its name and value suggest a time', () => {
   const [trialEnds, seats] = toItemView({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
   expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
   expect(seats).toEqual({ label: 'Seats on', text: '12' });

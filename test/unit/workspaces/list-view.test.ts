@@ -16,7 +16,7 @@ function viewOf(listed: ListedPage, defaultLimit = 25, kind = 'workspaces') {
 const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
   viewOf(listed, defaultLimit).pagination?.sizes ?? [];
 
-test('a page offers the usual page sizes, the default size and its current size, in order', () => {
+test('a page offers the usual page sizes, the default size and its current size, in ascending order', () => {
   const sizes = sizesOf(LISTED, 20);
   expect(sizes.map(({ label }) => label)).toEqual(['10', '20', '25', '30', '50', '100']);
   expect(sizes.filter(({ current }) => current).map(({ label }) => label)).toEqual(['30']);
@@ -63,7 +63,7 @@ test('the title contains the page number on every page except the first', () => 
   expect(workspacesPage([], { page: 3 }).title).toBe('Workspaces, page 3');
 });
 
-test('the link to a workspace contains its encoded id and the current page', () => {
+test('the link to a workspace contains the encoded workspace id and the current page number', () => {
   expect(workspacesPage([{ id: 'w1' }]).list.rows[0]?.href).toBe('/workspaces/w1');
   expect(workspacesPage([{ id: 'ä&"<b' }]).list.rows[0]?.href).toBe('/workspaces/%C3%A4%26%22%3Cb');
   expect(workspacesPage([{ id: 'w1' }], { page: 3, limit: 10 }).list.rows[0]?.href).toBe(

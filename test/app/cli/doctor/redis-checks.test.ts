@@ -19,7 +19,7 @@ async function expectNoKeyLeft(): Promise<void> {
   expect(await redis.sendCommand('DBSIZE')).toBe(0);
 }
 
-/** Returns the finding for the Redis at this URL. */
+/** Returns the finding for the Redis server at this URL. */
 async function findingAt(REDIS_URL: string, id = 'redis-reachable') {
   const findingOf = await runDoctor({ REDIS_URL });
   return findingOf(id);
@@ -31,10 +31,10 @@ async function urlWith(...rights: readonly string[]): Promise<string> {
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
 
-/** Returns a URL for a Redis user who may access Cloakroom's keys with every command except this one. */
+/** Returns a URL for a Redis user who can run every command except this one, and only on Cloakroom's keys. */
 const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
-test('a healthy Redis passes every check', async () => {
+test('a healthy Redis server passes every check', async () => {
   await redis.sendCommand('CONFIG', 'SET', 'appendonly', 'yes');
   const findingOf = await runDoctor({ REDIS_URL: url });
   await redis.sendCommand('CONFIG', 'SET', 'appendonly', 'no');
@@ -43,9 +43,9 @@ test('a healthy Redis passes every check', async () => {
 });
 
 test.each([
-  ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'It is full'],
-  ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'It is a replica'],
-])('the doctor reports a Redis %s as a problem', async (_, command, change, restore, words) => {
+  ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'Redis is full'],
+  ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'Redis is a replica'],
+])('the doctor reports a Redis server %s as a problem', async (_, command, change, restore, words) => {
   await redis.sendCommand(...command, ...change);
   const found = await findingAt(url, 'redis-commands');
   await redis.sendCommand(...command, ...restore);
@@ -53,8 +53,8 @@ test.each([
 });
 
 test.each([
-  ['a wrong password', ':a-wrong-password@', '', 'refuses the user or the password'],
-  ['an unknown user', 'somebody:a-wrong-password@', '', 'refuses the user or the password'],
+  ['a wrong password', ':a-wrong-password@', '', 'refuses the user name or password'],
+  ['an unknown user', 'somebody:a-wrong-password@', '', 'refuses the user name or password'],
   ['a missing password', '', '', 'requires a password'],
   ['a database that does not exist', LOGIN, '/99', 'does not have the database'],
 ])('the doctor reports %s in REDIS_URL as a problem', async (_, login, database, words) => {
@@ -66,12 +66,12 @@ test.each([
 test.each([
   ...['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval'],
   ...['expire', 'pexpire', 'rpush', 'lrem', 'lpop'],
-])('a Redis user who may not run %s is a problem, with the missing permission', async (command) => {
+])('if a Redis user can’t run %s, the doctor names the missing permission', async (command) => {
   expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
     id: 'redis-commands',
-    title: 'Redis: commands',
+    title: 'Redis commands',
     status: 'problem',
-    detail: `Its user may not run ${command.toUpperCase()}.`,
+    detail: `The user in REDIS_URL lacks permission to run ${command.toUpperCase()}.`,
     remedy: `Grant the user in REDIS_URL permission: ACL SETUSER <user> +${command}`,
   });
 });
@@ -79,14 +79,14 @@ test.each([
 test('a Redis user with the permissions that the doctor suggests passes the check', async () => {
   const rights = ['~cloakroom:*'];
   const commands = async () => findingAt(await urlWith(...rights), 'redis-commands');
-  // The doctor tries some commands only once others are allowed.
+  // The doctor tries some commands only after others have succeeded, so one check may not find all missing permissions.
   for (let round = 0; round < 3; round += 1) {
     rights.push(...((await commands()).remedy.match(/\+[a-z]+/g) ?? []));
   }
   expect((await commands()).status).toBe('ok');
 });
 
-test('the doctor leaves no keys behind, even if the Redis user may not run SET or DEL', async () => {
+test('the doctor leaves no keys behind, even if the Redis user lacks permission to run SET and DEL', async () => {
   await runDoctor({
     REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire'),
   });
@@ -96,7 +96,7 @@ test('the doctor leaves no keys behind, even if the Redis user may not run SET o
 test.each([
   ['incr', 'counts sign-ins separately'],
   ['info', 'can’t detect that Redis is full'],
-])('a Redis user who may not run %s is only a warning', async (command, words) => {
+])('a Redis user without permission to run %s causes only a warning', async (command, words) => {
   const found = await findingAt(await urlWithout(command), 'redis-commands');
   expect(found).toMatchObject(finding('warning', words, `+${command}`));
 });
@@ -104,18 +104,18 @@ test.each([
 test('the Redis user needs access to keys that begin with REDIS_PREFIX', async () => {
   const REDIS_URL = await urlWith('~another:*', '+@all');
   expect(await findingAt(REDIS_URL, 'redis-commands')).toMatchObject(
-    finding('problem', 'Its user may not use keys that begin with REDIS_PREFIX.'),
+    finding('problem', 'lacks permission to access keys that begin with REDIS_PREFIX.'),
   );
   const findingOf = await runDoctor({ REDIS_URL, REDIS_PREFIX: 'another:' });
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('a Redis user who may not run PING passes, because Cloakroom never sends it', async () => {
+test('a Redis user without permission to run PING passes, because Cloakroom never sends PING', async () => {
   const findingOf = await runDoctor({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('if the Redis user may not select the database in REDIS_URL, the doctor reports a problem and names the missing permission', async () => {
+test('if the Redis user lacks permission to select the database in REDIS_URL, the doctor names the missing permission', async () => {
   const found = await findingAt(`${await urlWithout('select')}/1`);
   expect(found).toMatchObject(finding('problem', '', '+select'));
 });
@@ -123,11 +123,11 @@ test('if the Redis user may not select the database in REDIS_URL, the doctor rep
 test('Redis without INFO is a problem, because Cloakroom would never become ready', async () => {
   await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
-  expect(found).toMatchObject(finding('problem', 'It does not support INFO.', 'rename-command'));
+  expect(found).toMatchObject(finding('problem', 'Redis does not support INFO.', 'rename-command'));
 });
 
 test.each([
-  ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections: nothing listens there\.$/],
+  ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections\.$/],
   ['redis://redis.invalid', /can’t be (?:found|looked up)/],
   ['redis+unix:///nowhere/redis.sock', /does not exist/],
 ])('the doctor reports that there is no Redis at %s', async (REDIS_URL, words) => {
@@ -137,10 +137,10 @@ test.each([
 test('the doctor gives up on a port that does not accept connections', async () => {
   await using unresponsive = await startUnresponsivePort();
   const found = await findingAt(`redis://127.0.0.1:${unresponsive.port}`);
-  expect(found).toMatchObject(finding('problem', 'the connection attempt timed out'));
+  expect(found).toMatchObject(finding('problem', 'did not accept the connection in time'));
 });
 
-test('the doctor gives up on a Redis that hangs', async () => {
+test('the doctor gives up on a Redis server that hangs', async () => {
   redis.pause();
   const found = await findingAt(url);
   redis.resume();

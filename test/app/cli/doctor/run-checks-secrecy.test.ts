@@ -81,7 +81,7 @@ test('a bug in a check is reported with its location in the source', async () =>
   });
   const output = await outputFor({ REDIS_URL: `redis+cluster://127.0.0.1:${server.port}` });
   expect(output).toMatch(/^PROBLEM {2}Redis: The check itself failed: TypeError at .*src\/cli\/doctor\//m);
-  expect(output).toMatch(/^ok {7}Service: token endpoint/m);
+  expect(output).toMatch(/^ok {7}Service token endpoint/m);
 });
 
 test('the description of a bug omits the error message, even if the message looks like a stack frame', () => {

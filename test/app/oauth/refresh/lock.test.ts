@@ -28,7 +28,7 @@ async function acquire(): Promise<HeldLock> {
   return reply.lock;
 }
 
-test('a lock is fresh once Redis has confirmed it with a journal entry', async () => {
+test('a lock is fresh once Redis has stored its journal entry', async () => {
   const lock = await acquire();
   expect(lock.isFresh()).toBe(false);
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(true);
@@ -45,7 +45,7 @@ test('a lock is taken while a process holds it, and free after its release', asy
   await (await acquire()).release();
 });
 
-test('once another process has taken a lock, the former lock is not fresh, writes no entry, and does not release the new one', async () => {
+test('once another process has taken a lock, the former lock is stale, and neither writes an entry nor releases the new lock', async () => {
   const lock = await acquire();
   await redis.set(LOCK, 'another process'); // Redis has lost the first lock
   expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
@@ -64,7 +64,7 @@ test('writing an entry restarts the lifetime of the lock', async () => {
   await lock.release();
 });
 
-/** The lifetime of a lock, and the ages at which its holder extends it and it becomes stale, in ms. */
+/** The lifetime of a lock, its age when the holder extends it, and its age when it becomes stale, in ms. */
 const LIFETIME_MS = 5_000;
 const EXTENDS_AFTER_MS = LIFETIME_MS / 3;
 const STALE_AFTER_MS = LIFETIME_MS / 2;
@@ -82,7 +82,7 @@ async function replies(): Promise<void> {
   await turn();
 }
 
-test('a lock becomes stale half its lifetime after Redis last confirmed it, and fresh when Redis confirms it again', async () => {
+test('a lock is stale once half its lifetime has passed since Redis confirmed it, and fresh again after the next confirmation', async () => {
   fakeTime();
   const lock = await acquire();
   await lock.setIfHeld(ENTRY, 'an entry', 60);
@@ -101,7 +101,7 @@ test('the age of a lock is counted from the command that confirmed it, not from 
   fakeTime();
   const lock = await acquire();
   const written = lock.setIfHeld(ENTRY, 'an entry', 60);
-  const taken = redis.set(LOCK, 'another process'); // Redis runs this before the lock can be extended
+  const taken = redis.set(LOCK, 'another process'); // Redis runs this command before the lock can be extended
   jest.advanceTimersByTime(STALE_AFTER_MS);
   expect(await written).toBe(true);
   await taken;

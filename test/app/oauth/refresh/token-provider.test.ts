@@ -31,7 +31,7 @@ afterEach(() => {
 
 const EXPIRED = { expiresAt: 0 };
 
-/** A service that accepts one token and issues a new token at each refresh. If `grants` returns null, it closes the connection. */
+/** A service that accepts one token and issues a new token at each refresh, or closes the connection if `grants` returns null. */
 function service({
   accepts = 'refreshed-1',
   grants = (count: number): object | null => ({ access_token: `refreshed-${count}`, expires_in: 900 }),
@@ -48,7 +48,7 @@ function service({
   };
 }
 
-/** Makes the token endpoint wait for `respond()`. Other requests get their Authorization header back. */
+/** Makes the token endpoint wait for `respond()`. The response to any other request is its Authorization header. */
 function holdRefresh(accessToken: string): { requested: Promise<void>; respond: () => void } {
   const held = { respond: () => {} };
   const requested = new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ describe('an expiring token', () => {
     const fresh = await testApp.createSession(inSeconds(50));
     const expiring = await testApp.createSession(inSeconds(15));
     await get(fresh.cookie).expect(200);
-    // A refresh of the first session would have started before the refresh of the second session, which is complete below.
+    // A refresh of the fresh session would start before the refresh of the expiring session ends.
     await get(expiring.cookie).expect(200);
     await eventually(async () => (await grantOf(expiring.id))?.accessToken === 'refreshed-1');
     expect((await grantOf(fresh.id))?.accessToken).toBe('a-valid-token');
@@ -176,7 +176,7 @@ describe('a token response with', () => {
 });
 
 describe('a refresh', () => {
-  test('is finished by a process that is shutting down, but the process does not start other refreshes', async () => {
+  test('is completed by a process that is shutting down, but that process starts no further refreshes', async () => {
     await using ending = await startServices();
     const refresh = holdRefresh('refreshed-1');
     const { id } = await testApp.createSession(EXPIRED);
@@ -239,7 +239,7 @@ function providerWith(change: (lock: HeldLock) => HeldLock) {
 test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
   ['was lost before the journal entry', { setIfHeld: async () => false }],
-])('a refresh whose lock %s sends no token request before it holds a fresh lock', async (_state, lost) => {
+])('a refresh whose lock %s waits for a fresh lock before its token request', async (_state, lost) => {
   testApp.intercept = service();
   const { id } = await testApp.createSession(EXPIRED);
   let acquired = 0;
@@ -288,7 +288,7 @@ test('a process refreshes at most 32 expired tokens at a time', async () => {
     await eventually(async () => (await get(cookie)).status === 200); // on a busy machine, a request may not get a slot in time
     served += 1;
   });
-  // Every session holds its lock. Sessions without a token request are waiting for a slot.
+  // Wait until every session holds its lock. Sessions without a token request are then waiting for a slot.
   const locks = sessions.map(({ id }) => sessionScopedKey('cloakroom:', 'refresh-lock', id));
   await eventually(async () => held.length >= 32 && (await testApp.redis.exists(...locks)) === locks.length);
   await eventually(async () => {

@@ -8,7 +8,7 @@ import { json } from '../../../support/raw-service.ts';
 import { startTestApp } from '../../../support/test-app.ts';
 import { startSmallService, type Interception } from '../small-service.ts';
 
-/** A response as received. */
+/** A response as the client received it. */
 interface ExportResponse {
   readonly status: number;
   readonly head: RawMessage;
@@ -26,7 +26,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const mutable = {
     /** Responds in place of the service. */
     intercept: (() => false) as Interception,
-    /** Handles the pauses in an export. By default, it only advances the clock. */
+    /** Handles each pause in an export. The default only advances the clock. */
     wait: passTime,
   };
   const service = await startSmallService(items, (request, socket, nth) => {
@@ -46,7 +46,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   const toRequest = (path: string, cookie: string, fields: readonly string[] = []) =>
     Buffer.from([`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, ...fields, '', ''].join('\r\n'));
 
-  /** Resolves once all responses have ended, even to disconnected clients, and the service has received all requests. */
+  /** Resolves once all responses, even to disconnected clients, have ended and the service has received all requests. */
   const idle = async () => {
     await eventually(async () => openResponses === 0);
     await eventLoopTurns(20);
@@ -55,11 +55,11 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   return Object.assign(mutable, {
     testApp,
     service,
-    /** The items that the service lists. A test may change them at any time. */
+    /** The items that the service lists, which tests may change at any time. */
     items,
     /** The pauses so far, in ms. */
     pauses,
-    /** Returns the number of token requests so far. They issue `token-1`, `token-2` and so on. */
+    /** Returns the number of token requests so far. The n-th response contains `token-n`. */
     refreshes: () => refreshes,
     idle,
 
@@ -83,7 +83,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       return { status: Number(head.start.split(' ')[1]), head, body: body?.toString('utf8') ?? null };
     },
 
-    /** Sends a request. The test reads the response. */
+    /** Sends a request, and leaves reading the response to the test. */
     async open(path: string, cookie: string) {
       const end = await openConnection(testApp.config.port);
       end.socket.write(toRequest(path, cookie));

@@ -31,7 +31,7 @@ test('a CSV export has the items from all pages in order, one per row', async ()
 test.each([
   ['csv', 'text/csv; charset=utf-8; header=present'],
   ['ndjson', 'application/x-ndjson'],
-])('a %s export is an attachment without a length, never cached or sniffed', async (extension, type) => {
+])('a %s export is a chunked attachment that is never cached or sniffed', async (extension, type) => {
   const result = await exporter.get(`/workspaces.${extension}`, await exporter.begin(workspaces(1)));
   expect(fieldOf(result, 'content-type')).toBe(type);
   expect(fieldOf(result, 'content-disposition')).toBe(
@@ -44,7 +44,7 @@ test.each([
   expect(fieldOf(result, 'x-request-id')).toBeDefined();
 });
 
-test('the file name of an export contains the kind of item and the workspace', async () => {
+test('the file name of an export contains the kind of item and the workspace id', async () => {
   const cookie = await exporter.begin([{ id: 7, name: 'Room' }]);
   const result = await exporter.get('/workspaces/workspace1234.16%C3%BC%22x/whiteboards.csv', cookie);
   expect(result.body).toBe('id,name\r\n7,Room\r\n');
@@ -74,7 +74,7 @@ test('an empty list is exported as an empty NDJSON file or as a CSV file with on
   expect((await exporter.get('/workspaces.csv', cookie)).body).toBe('id,name\r\n');
 });
 
-test('a HEAD request gets the same headers as GET without an upstream request', async () => {
+test('a HEAD request gets the same headers as a GET request, without causing an upstream request', async () => {
   const cookie = await exporter.begin(workspaces(5));
   const result = await fetch(`${exporter.testApp.origin}/workspaces.csv`, {
     method: 'HEAD',
@@ -119,7 +119,7 @@ describe('an export keeps', () => {
       `${ITEM}\n"text"\nnull\n2.0\n`,
     ],
     [
-      'an item on one line even if the service sent it on several',
+      'an item on one line, even if the service sent it on several lines',
       'ndjson',
       JSON.stringify({ value: LINES }, null, 2),
       `${ON_ONE_LINE.join('\n')}\n`,
@@ -153,7 +153,7 @@ describe('a failure to read the first page', () => {
     expect(exporter.service.requests).toHaveLength(1);
   });
 
-  test('offers to sign in again and links back to the list if signing in could help', async () => {
+  test('results in a page with a sign-in link and a link back to the list if signing in could help', async () => {
     const cookie = await exporter.begin([], () => json(403, {}));
     const { body } = await exporter.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
@@ -167,11 +167,11 @@ describe('a failure to read the first page', () => {
     expect(JSON.parse(result.body ?? '')).toMatchObject({ status: 503, code: 'service_rate_limited' });
   });
 
-  test('results in an error page if the list fits into NDJSON but not into a table', async () => {
+  test('results in an error page if the list can be exported as NDJSON but not as a table', async () => {
     const cookie = await exporter.begin([{ id: 1 }, 'text']);
     const result = await exporter.get('/workspaces.csv', cookie);
     expect(result.status).toBe(502);
-    expect(result.body).toContain('Export it as NDJSON instead');
+    expect(result.body).toContain('Export the list as NDJSON instead');
     expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe('{"id":1}\n"text"\n');
   });
 });

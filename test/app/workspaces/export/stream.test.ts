@@ -91,10 +91,10 @@ describe('an export continues', () => {
     expect(exporter.service.requests).toHaveLength(4 + 6);
   });
 
-  test('after cursors that expire repeatedly, as long as each pass finds a new item', async () => {
+  test('even if cursors keep expiring, as long as each pass finds a new item', async () => {
     const expired = new Set<string>();
     const cookie = await exporter.begin(ITEMS, ({ next }) => {
-      // The first request for each page is refused, except for the first page.
+      // The service refuses the first request for each page after the first page.
       const offset = next?.split('?')[1];
       if (offset === undefined || expired.has(offset)) return false;
       expired.add(offset);
@@ -115,7 +115,7 @@ describe('an export continues', () => {
     await expectComplete(cookie, ITEMS.slice(0, 210));
   });
 
-  test('past items without an id and changed items with the same id', async () => {
+  test('past items without an id and past items that changed but kept their id', async () => {
     const rest = [...Array.from({ length: 60 }, (_, n) => ({ text: n })), 'a', null, ...ITEMS.slice(0, 100)];
     const items = [...ITEMS.slice(0, 150), ...rest];
     const change = () => (exporter.items[0] = { id: 'w1', name: 'Another name' });
@@ -145,7 +145,7 @@ describe('an export is cut off', () => {
     );
     const why = 'the cursors of the list expire before the list ends';
     await expectCutOff(cookie, 'service_response_unreadable', why);
-    // Three pages and a refused fourth, and then three times the first page and a refused second.
+    // The first pass sends four requests, and the service refuses the last. Three more passes send two requests each.
     expect(requests).toHaveLength(4 + 3 * 2);
   });
 
@@ -291,7 +291,7 @@ test('an export sends a page before the next page has arrived', async () => {
   expect(dechunk(rest)?.toString()).toBe(toNdjson(items));
 });
 
-test('a drain waits for an export', async () => {
+test('a drain waits for an export in progress', async () => {
   await using own = await startExportApp();
   let respond = () => {};
   const cookie = await own.begin(ITEMS, ({ next }, socket) => {

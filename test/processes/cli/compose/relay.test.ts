@@ -11,7 +11,7 @@ test('the relay forwards requests to the other host and returns its responses', 
   const port = await freePort();
   const args = ['dist/cli/compose/relay.js', String(port), `localhost:${server.port}`];
   await using relay = await startProgram(process.execPath, args);
-  await relay.waitForOutput(/leads to/);
+  await relay.waitForOutput(/forwards to/);
   const body = 'long '.repeat(100_000);
   const response = await fetch(`http://127.0.0.1:${port}/a`, { method: 'POST', body });
   expect(await response.text()).toBe(`/a ${body}`);
@@ -21,7 +21,7 @@ test('the relay refuses connections while the other host is down, and keeps runn
   const port = await freePort();
   const args = ['dist/cli/compose/relay.js', String(port), `localhost:${await freePort()}`];
   await using relay = await startProgram(process.execPath, args);
-  await relay.waitForOutput(/leads to/);
+  await relay.waitForOutput(/forwards to/);
   await expect(fetch(`http://127.0.0.1:${port}/b`)).rejects.toThrow('fetch failed');
   expect(relay.child.exitCode).toBeNull();
 });

@@ -10,7 +10,7 @@ import { startProgram } from '../../../support/programs.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Creates a folder for secrets. `update` runs the program on it. */
+/** Creates a folder for secrets, with an `update` method that runs secrets-volume.js on the folder. */
 async function createFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   return {
@@ -42,7 +42,7 @@ test('missing secrets are created, and only their owner can read them', async ()
   for (const name of secrets) expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
 });
 
-test('a secret in the folder is kept until a new one is given', async () => {
+test('a secret in the folder is kept until a new value is provided', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = { keys: await folder.read('session-keys'), redis: await folder.read('redis-url') };
@@ -54,7 +54,7 @@ test('a secret in the folder is kept until a new one is given', async () => {
   expect(await folder.read('redis-url')).toBe(before.redis);
 });
 
-test('a missing password is created again, and the other password is kept', async () => {
+test('a missing password is regenerated, and the other password is kept', async () => {
   await using folder = await createFolder();
   await folder.update();
   const app = await folder.read('redis-url');
@@ -102,7 +102,7 @@ test('all problems are reported together, without the value of any secret', asyn
   expect(await folder.names()).toEqual([]);
 });
 
-test('a secret is replaced atomically, so that a reader finds either the old or the new value', async () => {
+test('a secret is replaced atomically, so a reader finds either the old or the new value', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = await stat(folder.path('session-keys'));
@@ -110,7 +110,7 @@ test('a secret is replaced atomically, so that a reader finds either the old or 
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('the ACL file grants the app all keys, the local service its own keys, and other users only PING', async () => {
+test('the ACL file lets the app use all keys, the local service its own keys, and other users only PING', async () => {
   await using folder = await createFolder();
   await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
@@ -136,8 +136,8 @@ test('the ACL file grants the app all keys, the local service its own keys, and 
   await expect(anonymous.get('a')).rejects.toThrow('NOAUTH');
 });
 
-// Redis replays its append-only file as the user `default`. It drops commands that this user may not run, such as transactions.
-test('with the ACL file, Redis loads all the data that it saved', async () => {
+// Redis replays its append-only file as the user `default`, and drops commands for which that user lacks permission.
+test('with the ACL file, Redis reloads all its saved data', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();
   await folder.update();
@@ -154,7 +154,7 @@ test('with the ACL file, Redis loads all the data that it saved', async () => {
   expect(await app.mget('a', 'b')).toEqual(['1', '2']);
 });
 
-/** Connects to a private Redis with the credentials in a URL. Disposal closes the connection. */
+/** Connects to a private Redis with the credentials in a URL. Disposing of the client closes the connection. */
 function connect(redis: PrivateRedis, login: string): Redis & Disposable {
   const { username, password } = new URL(login);
   const path = redis.url.replace('redis+unix://', '');

@@ -3,7 +3,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { startHttpServer } from '../../../support/http-server.ts';
 import { startProgram } from '../../../support/programs.ts';
 
-/** Starts a server that is not ready at first and counts its requests. */
+/** Starts a server that is not ready at first and counts the requests that it receives. */
 async function startProcess() {
   const state = { ready: false, requests: 0 };
   const server = await startHttpServer((req, res) => {

@@ -5,12 +5,12 @@ import { startProgram } from '../../../support/programs.ts';
 import { startRedisNode } from '../../../support/redis/redis-node.ts';
 
 const RESOLVER = new URL('../../../support/doctor/hanging-dns.mjs', import.meta.url).href;
-const NO_RESPONSE = 'can’t be resolved: no DNS server responds';
+const NO_RESPONSE = 'can’t be looked up because no DNS server responds';
 
 const testApp = useTestApp();
 const redis = useFixture(async () => startRedisNode([]));
 
-/** Runs the doctor with the resolver of hanging-dns.mjs. Returns a function that looks up a finding by its id. */
+/** Runs the doctor with the DNS resolver from hanging-dns.mjs. Returns a function that looks up a finding by its id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
   await using program = await startProgram(process.execPath, args, {

@@ -18,14 +18,14 @@ import { lockKey, processAt, traceOf, type Run } from './run.ts';
 const DELETE_IF_OWNER = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
 /** Longer than the lifetime of a lock. */
 const STOP_MS = 6_000;
-/** Each poll moves the clock of the waiting process by this much, until it takes over or gives up. */
+/** Each poll advances the clock of the waiting process by this much, until that process takes over or gives up. */
 const SKIP_MS = 500;
 const POLL_MS = 20;
 const MAX_SKIPS = 50;
-/** Requests share a failed refresh for 1.5 s. The margin allows for a busy machine. */
+/** Requests share the outcome of a failed refresh for up to 1.5 s. The margin allows for a busy machine. */
 const FAILURE_SHARED_MS = 5_000;
 
-/** Creates a session for a new user. Its access token expires after this time. */
+/** Creates a session for a new user, with an access token that expires after this time. */
 export async function createSession({ fleet, model, ledger }: Run, expiresInMs: number): Promise<void> {
   const user = `user-${model.sessions.length}`;
   const stored = await fleet.createSession(user, { expiresAt: Date.now() + model.aheadMs + expiresInMs });
@@ -98,23 +98,23 @@ export async function expireTokens(run: Run, ms: number): Promise<void> {
   const markAllDue = () => {
     for (const session of run.model.sessions) markRefreshDue(run.model, session);
   };
-  markAllDue(); // one clock moves before the other, and its process may refresh immediately
+  markAllDue(); // the process whose clock moves first may refresh immediately
   await advanceClocks(run, ms);
   markAllDue();
 }
 
-/** Signs out at one of the processes. Requests that start after the response must be refused. */
+/** Signs out at one of the processes. Requests that start after the sign-out response must be refused. */
 export async function signOut(run: Run, session: SessionModel, index: number): Promise<void> {
   markUncertain(session);
   const { status } = await sendSignOut(processAt(run, index).url, session.stored.cookie);
-  if (status !== 303) run.violations.push(`the response to a sign-out is ${status}`);
+  if (status !== 303) run.violations.push(`the response to a sign-out has status ${status}`);
   markEnded(run.model, session);
 }
 
-/** Makes the service refuse the access token in the session record, which is 31 s old by then. */
+/** Advances the clocks by 31 s and makes the service refuse the access token in the session record. */
 export async function revokeAccess(run: Run, session: SessionModel): Promise<void> {
   const { fleet, model } = run;
-  // Read the grant before the clocks move, because a refresh in progress may store a newer token meanwhile.
+  // Read the grant before the clocks move, because a refresh in progress may store a newer token while they move.
   const grant = await fleet.storedGrant(session.stored);
   await advanceClocks(run, TOKEN_AGE_MS);
   if (grant === null) return;
@@ -132,12 +132,12 @@ export async function revokeGrant({ fleet, model }: Run, session: SessionModel):
   markRefreshDue(model, session);
 }
 
-/** Deletes the lock of a refresh while its holder runs, as in a Redis failover. */
+/** Deletes a refresh lock while its holder is running, as can happen in a Redis failover. */
 export async function loseLock({ fleet }: Run, session: SessionModel): Promise<void> {
   await fleet.redis.del(lockKey(session));
 }
 
-/** Stops a process (SIGSTOP) for longer than the lifetime of a lock. When it continues, its locks have expired. */
+/** Stops a process (SIGSTOP), advances its clock by more than the lifetime of a lock, and deletes all locks. */
 export async function stopProcess(run: Run, index: number): Promise<void> {
   const { model, ledger } = run;
   const cloakroom = processAt(run, index);
@@ -151,8 +151,8 @@ export async function stopProcess(run: Run, index: number): Promise<void> {
 }
 
 /**
- * Uses a session at the other process until that process no longer waits for the stopped lock holder. Resolves with whether that
- * process has sent a token request.
+ * Sends a request to a process, and advances its clock until the process takes over the refresh or responds. Resolves with
+ * whether the process has sent a token request.
  */
 export async function takeOver(run: Run, session: SessionModel, index: number): Promise<boolean> {
   const cloakroom = processAt(run, index);
@@ -171,7 +171,7 @@ export function continueProcess({ fleet, model }: Run): void {
   if (cloakroom !== undefined) process.kill(cloakroom.pid, 'SIGCONT');
 }
 
-/** Kills a process (SIGKILL) and replaces it. Deletes the locks of its token requests, which saves waiting 5 s. */
+/** Kills a process (SIGKILL), replaces it, and deletes the locks of its token requests to avoid waiting 5 s. */
 export async function crashProcess(run: Run, index: number): Promise<void> {
   const { fleet, model, ledger } = run;
   const cloakroom = processAt(run, index);
@@ -181,7 +181,7 @@ export async function crashProcess(run: Run, index: number): Promise<void> {
   await cloakroom.kill();
   await markUnstored(run);
   const fresh = await fleet.replace(cloakroom);
-  await markUnstored(run); // includes responses sent before the service saw the connection close
+  await markUnstored(run); // covers responses that the service sent before it saw the connection close
   await fresh.setClockSkew(model.aheadMs);
 
   for (const [at, session] of model.sessions.entries()) {

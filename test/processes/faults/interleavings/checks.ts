@@ -8,14 +8,14 @@ import { LIFETIME_MS, type BarrierName, type SessionModel } from './model.ts';
 
 /** Long enough for the lock of a killed process to expire and for a refresh to follow. */
 const SETTLES_WITHIN_MS = 15_000;
-/** After a failed refresh, Cloakroom waits a second before the next one. */
+/** Much shorter than the one second that Cloakroom waits after a failed refresh. */
 const RETRY_MS = 250;
 
 /** Throws if the model does not allow a response or the state of Redis. */
 export async function checkRun({ fleet, model, ledger, violations, history }: Run): Promise<void> {
   const { redis } = fleet;
   for (const session of model.sessions) {
-    const hadEnded = session.state === 'ended'; // it may end during the read from Redis
+    const hadEnded = session.state === 'ended'; // the session may end during the read from Redis
     const value = await redis.get(sessionKey('cloakroom:', session.stored.id));
     const hasRecord = value !== null && value !== 'ended';
     if (hasRecord) await ledger.checkStored(session);
@@ -46,8 +46,8 @@ export async function settle(run: Run): Promise<void> {
 }
 
 /**
- * Expires every token once more after a run, and uses every session at both processes. A session that holds an outdated
- * refresh token is lost here, if not before.
+ * After a run, expires every token again and uses every session in both processes. A session with an outdated refresh token
+ * ends here at the latest.
  */
 export async function useEverySession(run: Run): Promise<void> {
   const { model, fleet } = run;
@@ -60,20 +60,20 @@ export async function useEverySession(run: Run): Promise<void> {
   }
 }
 
-/** Sends requests until a response shows the state of the session, because a refresh may have just failed. */
+/** Sends requests until a response shows the state of the session, because a refresh may just have failed. */
 async function use(run: Run, session: SessionModel, index: number): Promise<void> {
   using watch = startStopwatch();
   for (;;) {
     const { status } = await sendRequest(run, session, index, 'api');
     if (status !== 503) return;
-    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session no longer gets a token`);
+    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session got no token in time`);
     await delay(RETRY_MS);
   }
 }
 
 /** Restores the fleet for the next run. */
 export async function resetFleet(run: Run): Promise<void> {
-  await settle(run).catch(() => {}); // the run has already failed for another reason
+  await settle(run).catch(() => {}); // if this fails, the run has already failed
   await advanceClocks(run, -run.model.aheadMs);
   await run.fleet.redis.flushall();
 }

@@ -12,7 +12,7 @@ import {
   type SessionModel,
 } from './model.ts';
 
-/** Steps to shortly before a token expires, when it is refreshed in the background, and to its expiry. */
+/** Clock steps that take a new token to 20 s before its expiry, when a refresh runs in the background, or to its expiry. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
 /** Keeps a run below the maximum session age of 12 h. */
 const MAX_AHEAD_MS = 10 * 3_600_000;
@@ -27,7 +27,7 @@ const SESSION = fc.nat(MAX_SESSIONS - 1);
 const PROCESS = fc.nat(1);
 const BARRIER = fc.constantFrom(...BARRIERS);
 
-/** Creates a command that checks the entire run after it has executed. A failure prints its name. */
+/** Creates a command that calls `execute` and then checks the entire run. When a run fails, fast-check prints the command's name. */
 function command(name: string, check: (model: Model) => boolean, execute: (run: Run) => Promise<void>) {
   return {
     check,
@@ -39,7 +39,7 @@ function command(name: string, check: (model: Model) => boolean, execute: (run: 
   };
 }
 
-/** Picks an element by a number, modulo the length. */
+/** Picks the element at an index, modulo the length. */
 function pick<T>(from: readonly T[], number: number): T {
   const picked = from[number % from.length];
   if (picked === undefined) throw new Error('there is nothing to pick from');
@@ -49,7 +49,7 @@ function pick<T>(from: readonly T[], number: number): T {
 const notEnded = ({ sessions }: Model) => sessions.filter(({ state }) => state !== 'ended');
 const hasTime = ({ aheadMs }: Model) => aheadMs < MAX_AHEAD_MS;
 
-/** Generates a command on a session that has not ended. */
+/** Generates a command for a session that has not ended. */
 const onSession = (
   name: string,
   execute: (run: Run, session: SessionModel, process: number) => Promise<void>,
@@ -62,7 +62,7 @@ const onSession = (
     ),
   );
 
-/** A request with an expired or revoked token that is held at a barrier. */
+/** A request that is held at a barrier, with an expired or revoked token. */
 interface HeldRequest {
   readonly barrier: BarrierName;
   readonly number: number;
@@ -80,7 +80,7 @@ const heldAt = (...barriers: readonly BarrierName[]) =>
 
 /**
  * Sends a request that a barrier holds, and then calls `execute`, so that random commands run in the middle of a refresh.
- * `isReached` is whether the request reached the barrier in time.
+ * `isReached` tells `execute` whether the request reached the barrier in time.
  */
 function commandAtBarrier(
   name: string,
@@ -105,8 +105,8 @@ function commandAtBarrier(
 }
 
 /**
- * Stops the process that holds the lock, so that the other process takes over. It is stopped before it reads the reply from Redis
- * that confirms the lock, while its token request is at the service, or while the response is in flight.
+ * Stops the lock holder so that the other process takes over. The holder is stopped before it reads the lock confirmation from
+ * Redis, during its token request, or before the token response arrives.
  */
 export const stopAt = (held: HeldRequest) =>
   commandAtBarrier(
@@ -180,7 +180,7 @@ const FAIL_OR_REPAIR = fc.boolean().map((fails) =>
     async ({ model }) => void (model.tokenEndpointFails = fails),
   ),
 );
-/** Starting a process takes as long as the rest of a run, so processes crash only while a token request is held. */
+/** Starting a process takes as long as the rest of a run, so commands kill a process only while a token request is held. */
 const CRASH = PROCESS.map((process) =>
   command(
     `crash(${process})`,
@@ -197,7 +197,7 @@ const LOSE_LOCK = heldAt('token request', 'token response').map((held) =>
   }),
 );
 
-/** Generates all commands that can occur in a run, in any order. */
+/** Generates random sequences of commands. */
 export const COMMANDS = fc.commands<Model, Run, false>(
   [
     fc.oneof(

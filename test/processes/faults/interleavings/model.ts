@@ -7,7 +7,7 @@ export const LIFETIME_MS = 900_000;
 
 /** Points at which a request to the service can be held: before the service handles it, or once its response is ready. */
 export const BARRIERS = ['token request', 'token response', 'api request', 'api response'] as const;
-/** `lock reply`: the reply from Redis that confirms the lock, before the token request. */
+/** `lock reply` is the reply from Redis that confirms the lock, before the token request. */
 export type BarrierName = (typeof BARRIERS)[number] | 'lock reply';
 
 /** The state of one session in the model. */
@@ -15,20 +15,20 @@ export interface SessionModel {
   readonly user: string;
   readonly stored: TestSession;
   /**
-   * `active`: no response may report that it has ended. `uncertain`: its next use may end it. `ended`: every request that starts
-   * after `endedAt` must be refused.
+   * `active`: no response may report an ended session. `uncertain`: the next use may end the session. `ended`: every request
+   * that starts after `endedAt` must be refused.
    */
   state: 'active' | 'uncertain' | 'ended';
-  /** The service has revoked the grant: the next use must end the session. */
+  /** Whether the service has revoked the grant, in which case the next use must end the session. */
   isRevoked: boolean;
   endedAt: number;
-  /** The time at which a refresh was last needed. Each expiry and each revoked access token justifies one refresh. */
+  /** The time at which a refresh last became due. Each expiry and each revoked access token justifies one refresh. */
   refreshDueAt: number;
-  /** How often an access token of this session was revoked. */
+  /** The number of times that an access token of this session was revoked. */
   revocations: number;
 }
 
-/** The state that commands change. It does not depend on the implementation. */
+/** The state that commands change, independent of the implementation. */
 export interface Model {
   readonly sessions: SessionModel[];
   readonly held: Set<BarrierName>;
@@ -37,7 +37,7 @@ export interface Model {
   tokenEndpointFails: boolean;
   /** How far the clocks of the Cloakroom processes are ahead of the machine's clock. */
   aheadMs: number;
-  /** A logical clock: each call returns a larger number. */
+  /** A logical clock that returns a larger number on each call. */
   tick(): number;
 }
 
@@ -68,7 +68,7 @@ export function markEnded(model: Model, session: SessionModel): void {
   session.endedAt = Math.min(session.endedAt, model.tick());
 }
 
-/** Requests that use a session. An error page gives its reason as JSON. */
+/** Requests that use a session. The page request accepts JSON, so that its errors have a code. */
 export const REQUESTS = {
   api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
@@ -76,48 +76,48 @@ export const REQUESTS = {
 } as const satisfies Record<string, RequestOptions>;
 export type RequestKind = keyof typeof REQUESTS;
 
-/** A request, with the state of the model when it started. */
+/** A request, with the state of the model at its start. */
 export interface SentRequest {
   readonly session: SessionModel;
   readonly kind: RequestKind;
   readonly startedAt: number;
   readonly revocationsBefore: number;
-  /** Whether its process was killed. */
+  /** Returns whether the receiving process was killed. */
   readonly wasKilled: () => boolean;
-  /** Whether its process was stopped meanwhile. If so, a reply from Redis may have timed out. */
+  /** Returns whether the receiving process was stopped during the request, so that a reply from Redis may have timed out. */
   readonly wasStopped: () => boolean;
-  /** Whether the token endpoint failed for its session during the request or just before. */
+  /** Returns whether the token endpoint failed for the session during the request or shortly before. */
   readonly sawFailure: () => boolean;
 }
 
-/** Updates the model with a response. Returns a violation if the model does not allow it. */
+/** Updates the model with a response. Returns a violation if the model does not allow the response. */
 export function checkResponse(model: Model, request: SentRequest, response: FleetResponse): string | null {
   const { session } = request;
   const outcome = toOutcome(request.kind, response);
   const allow = (isAllowed: boolean, why: string) =>
     isAllowed ? null : `${session.user}'s ${request.kind} request: ${outcome}, ${why}`;
   if (response.headers['set-cookie'] !== undefined) return allow(false, 'and sets a cookie');
-  if (outcome === 'aborted') return allow(request.wasKilled(), 'but its process runs');
+  if (outcome === 'aborted') return allow(request.wasKilled(), 'but its process is running');
   if (session.endedAt < request.startedAt)
     return allow(outcome === 'refused', 'though it started after the end of the session');
   switch (outcome) {
     case 'served':
-      return allow(isOwn(request, response), `but with the response of another: ${response.body}`);
+      return allow(isOwn(request, response), `but with another user's response: ${response.body}`);
     case 'refused':
       if (session.state === 'active') return allow(false, 'though the session has not ended');
       markEnded(model, session);
       return null;
     case 'refused by the service':
-      // The gateway passes on a second 401 for the same request. That happens only if the token is revoked during the request, or
-      // the grant during its refresh.
+      // The gateway passes on a second 401 for the same request. A second 401 is allowed only if the token was revoked
+      // during the request, or the grant has been revoked.
       return allow(
         session.revocations > request.revocationsBefore || session.isRevoked,
-        'though its token was not revoked since it started',
+        'though its token was not revoked during the request',
       );
     case 'no token':
       return allow(request.sawFailure(), 'though the token endpoint has not failed');
     case '503 session_store_unavailable':
-      return allow(request.wasStopped(), 'though Redis runs');
+      return allow(request.wasStopped(), 'though Redis is running');
     default:
       return allow(false, 'which is never allowed');
   }

@@ -21,7 +21,7 @@ export interface History {
   readonly takenOver: BarrierName[];
 }
 
-/** One run: a fleet of two processes, and the requests in flight. */
+/** One run, with a fleet of two processes and the requests in flight. */
 export interface Run {
   readonly fleet: Fleet;
   readonly model: Model;
@@ -31,7 +31,7 @@ export interface Run {
   /** Requests that have no response yet. */
   readonly inFlight: Set<Promise<FleetResponse>>;
   readonly killed: Set<Cloakroom>;
-  /** The process id of each stop, in order. */
+  /** The ids of the stopped processes, in the order in which they were stopped. */
   readonly stops: number[];
   readonly history: History;
   /** Observations that the model does not allow. */
@@ -101,13 +101,13 @@ function interceptService({ fleet, model, barriers, ledger }: Run): void {
   };
 }
 
-/** Returns a `traceparent` that identifies a process. A token request carries the trace of the request that needs it. */
+/** Returns a `traceparent` that identifies a process. A token request carries the trace of the request that caused it. */
 export function traceOf({ pid }: Cloakroom): string {
   return `00-${pid.toString(16).padStart(32, '0')}-${'1'.repeat(16)}-01`;
 }
 const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
 
-/** Returns the process with this index, or the other process while that one is stopped. */
+/** Returns the process with this index, or the other process if this one is stopped. */
 export function processAt({ fleet, model }: Pick<Run, 'fleet' | 'model'>, index: number): Cloakroom {
   return fleet.at(model.stopped === index ? 1 - index : index);
 }

@@ -2,39 +2,39 @@ import type { ServerResponse } from 'node:http';
 import type { Grant } from '../../../../src/session/record.ts';
 import { markUncertain, type Model, type SessionModel } from './model.ts';
 
-/** A refresh token that reached the token endpoint, and the outcome. */
+/** A presentation of a refresh token at the token endpoint, with its outcome. */
 interface Presentation {
   readonly session: SessionModel;
-  /** Id of the process that sent it. */
+  /** The id of the process that sent the token. */
   readonly pid: number;
   readonly refreshToken: string;
   readonly at: number;
-  /** `abandoned`: the connection closed before the response. */
+  /** `abandoned` means that the connection closed before the response. */
   outcome: 'pending' | 'refreshed' | 'refused' | 'failed' | 'abandoned';
   accessToken: string | undefined;
-  /** Its process was killed or stopped before it could store the response, so another process has to present the token again. */
+  /** Whether another process may present the token again, because the first was killed or stopped before it stored the response. */
   mayRepeat: boolean;
 }
 
-/** REFRESH_AHEAD_SECONDS, in ms. */
+/** The default value of REFRESH_AHEAD_SECONDS, in ms. */
 const AHEAD_MS = 60_000;
 
 export type TokenLedger = ReturnType<typeof createTokenLedger>;
 
-/** The model of the service: it records each presented token and checks whether it may be presented. */
+/** Creates a ledger that records each presented token and checks whether the token may be presented. */
 export function createTokenLedger(options: {
   readonly model: Model;
   readonly rotates: boolean;
   readonly report: (violation: string) => void;
-  /** Whether any process has been killed. */
+  /** Returns whether any process has been killed. */
   readonly hasKilled: () => boolean;
   readonly isStopped: (pid: number) => boolean;
-  /** The current grant in a session record; null if the session has ended. */
+  /** Resolves with the current grant in the session record, or null if the session has ended. */
   readonly storedGrant: (session: SessionModel) => Promise<Grant | null>;
 }) {
   const { model, rotates, report, storedGrant } = options;
   const owners = new Map<string, SessionModel>();
-  /** Tokens issued after their session had ended. No process may use them. */
+  /** Tokens that were issued after the end of their session, and that no process may use. */
   const late = new Set<string>();
   const failures = new Map<SessionModel, number>();
   const presentations: Presentation[] = [];
@@ -46,34 +46,34 @@ export function createTokenLedger(options: {
 
   const checkPresentation = ({ session, refreshToken }: Presentation) => {
     const reportOf = (what: string) => report(`${session.user}'s ${what}`);
-    if (late.has(refreshToken)) reportOf('refresh token was issued after the end, and is presented');
+    if (late.has(refreshToken)) reportOf('refresh token, issued after the session ended, is used');
     for (const before of presentations.filter((other) => other.session === session)) {
       const isSame = before.refreshToken === refreshToken;
       if (before.mayRepeat && isSame && rotates) markUncertain(session);
       if (before.mayRepeat) continue;
-      if (before.outcome === 'pending') reportOf('grant is refreshed twice at once');
+      if (before.outcome === 'pending') reportOf('grant is refreshed twice simultaneously');
       if (before.outcome === 'refreshed' && rotates && isSame) reportOf('refresh token is presented twice');
     }
   };
 
   /**
-   * A token request may be sent before the clocks move and reach the service afterwards. Its token is then stored as expired or
-   * about to expire.
+   * A token request may be sent before the clocks move but reach the service afterwards. Cloakroom then stores the new token
+   * as expired or about to expire.
    */
   const isExpiring = ({ expiresAt }: Grant) => expiresAt - (Date.now() + model.aheadMs) <= AHEAD_MS;
 
   const abandon = (presentation: Presentation) => {
-    if (!options.hasKilled()) report(`a refresh of ${presentation.session.user}'s was abandoned`);
+    if (!options.hasKilled()) report(`a refresh for ${presentation.session.user} was abandoned`);
     presentation.outcome = 'abandoned';
-    // The service has consumed the token, or will consume it, and no process receives the new one.
+    // The service has consumed the refresh token or will consume it, but no process receives the new token.
     if (rotates) markUncertain(presentation.session);
   };
 
   return {
     latest,
-    /** Whether any token request is waiting for its response. */
+    /** Returns whether any token request is waiting for its response. */
     isBusy: () => presentations.some(({ outcome }) => outcome === 'pending'),
-    /** The time at which the token endpoint last failed for a session, from performance.now(). */
+    /** Returns the time (performance.now()) at which the token endpoint last failed for a session. */
     failedAt: (session: SessionModel) => failures.get(session) ?? -Infinity,
 
     addSession: (session: SessionModel, { refreshToken = '' }: Grant) =>
@@ -97,7 +97,7 @@ export function createTokenLedger(options: {
       return presentation;
     },
 
-    /** Reports a token request that is unnecessary because the result of an earlier one is still stored. */
+    /** Reports a token request that is unnecessary because the session record holds usable tokens from an earlier request. */
     async checkNeed({ session, at }: Presentation): Promise<void> {
       const isMet = presentations.some(
         (before) =>
@@ -109,7 +109,7 @@ export function createTokenLedger(options: {
       );
       if (!isMet) return;
       const grant = await storedGrant(session);
-      if (grant !== null && !isExpiring(grant)) report(`${session.user}'s grant is refreshed without need`);
+      if (grant !== null && !isExpiring(grant)) report(`${session.user}'s grant is refreshed unnecessarily`);
     },
 
     addResponse(presentation: Presentation, status: number, body: string): void {
@@ -132,7 +132,7 @@ export function createTokenLedger(options: {
     },
 
     checkAccessToken(accessToken: string): void {
-      if (late.has(accessToken)) report('an access token was issued after the end, and is used');
+      if (late.has(accessToken)) report('an access token issued after the end of its session is used');
     },
 
     /** Records that a process was stopped before it could store the tokens that it had requested. */

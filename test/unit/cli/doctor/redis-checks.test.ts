@@ -6,7 +6,7 @@ function toMaster(info: Record<string, string>, kind: 'single' | 'cluster' = 'si
   return { kind, info: new Map(Object.entries(info)) };
 }
 
-test('a check that needs INFO is skipped without it and names the missing permission', () => {
+test('checks that need INFO are skipped if the user can’t run it, and the findings name the missing permission', () => {
   for (const check of [checkRole, checkEviction, checkPersistence]) {
     const result = check({ kind: 'single', info: null });
     expect(result).toMatchObject({ status: 'skipped', remedy: expect.stringContaining('+info') });

@@ -37,7 +37,7 @@ test('a misspelled name does not cause a warning if the correct variable has the
   expect(checkUnknownVariables(env)).toMatchObject({ status: 'ok' });
 });
 
-test('a _FILE variable causes a warning if its variable cannot be read from a file', () => {
+test('a _FILE variable causes a warning if the variable itself cannot be read from a file', () => {
   expect(checkUnknownVariables({ CLIENT_ID_FILE: '/run/secrets/id' }).detail).toBe(
     'Cloakroom does not read CLIENT_ID_FILE (CLIENT_ID is not read from a file).',
   );

@@ -9,11 +9,11 @@ import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, scaled } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
 
-// With a real service, these tests would need hours or a million items. Here, `readPage` replaces it and resolves immediately.
+// With a real service, these tests would need hours or a million items. Here, `readPage` replaces the service and resolves immediately.
 
 const session = {} as Session; // not used by `readPage`
 
-/** Reads all items. Returns them with the pauses in seconds and any failure. */
+/** Reads all items, and returns them with the pauses in seconds and any failure. */
 async function readAll(readPage: ReadPage) {
   const pauses: number[] = [];
   const readAllItems = createReadAllItems({
@@ -85,7 +85,7 @@ test('an export requests the same page at most ten times', async () => {
   expect(failure).toMatchObject({ code: 'service_rate_limited' });
 });
 
-test('an export survives a short Redis outage and fails when its session ends', async () => {
+test('an export survives a short Redis outage but fails when its session ends', async () => {
   const failures = [new StoreUnavailableError(null), new SessionEndedError()];
   expect(await readAll(failing(...failures))).toMatchObject({
     items: ['1'],

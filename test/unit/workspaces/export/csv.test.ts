@@ -5,7 +5,7 @@ import papaparse from 'papaparse';
 import { CSV, neutraliseFormulas } from '../../../../src/workspaces/export/csv.ts';
 import { fc } from '../../../support/properties.ts';
 
-/** Returns the export of these pages. Each item is JSON text. */
+/** Returns the CSV export of these pages, in which each item is JSON text. */
 function write(...pages: readonly (readonly string[])[]): string {
   const writer = CSV.createWriter();
   let text = '';
@@ -14,8 +14,8 @@ function write(...pages: readonly (readonly string[])[]): string {
 }
 
 /**
- * Parses text with three independent parsers, which must agree, and returns the rows. The parsers detect the line ending, because
- * many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so it gets an extra one.
+ * Parses text with three independent parsers, which must agree, and returns the rows. No parser is told the line ending, because
+ * many parsers also end a row at a lone CR or LF. Papa Parse removes one leading byte order mark, so its text gets an extra one.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
@@ -34,7 +34,7 @@ test.each([
   ['a header row with id and name if there are no pages', [], 'id,name\r\n'],
   ['a header row with id and name for an empty page', [[]], 'id,name\r\n'],
   [
-    'id first, then name and title, then the other fields in their order',
+    'id first, then name and title, then the other fields in their original order',
     [['{"locked":true,"title":"T","id":1}', '{"other":2,"name":"N"}']],
     'id,name,title,locked,other\r\n1,,T,true,\r\n,N,,,2\r\n',
   ],
@@ -76,7 +76,7 @@ test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('a cell with %j is quoted', (m
   ]);
 });
 
-test('a column of empty cells has a row for each item', () => {
+test('a list whose only column is empty still has a row for each item', () => {
   expect(read(write(toJson([{ a: '' }, { a: '' }, {}])))).toEqual([['a'], [''], [''], ['']]);
 });
 
@@ -88,7 +88,7 @@ test('a large page has a column for each field in any of its items', () => {
 });
 
 test.each(['"text"', '1', 'null', '[{"id":1}]'])(
-  'the item %s cannot become a row and fails the export',
+  'the item %s can’t become a row, so the export fails',
   (item) => {
     expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
     expect(() => write(['{"id":1}'], [item])).toThrow('This list can’t be exported as CSV');
@@ -153,7 +153,7 @@ test.each([
   ['a; =1;@b', "a; '=1;'@b"],
   ['a\n=1', "a\n'=1"],
   ['a\r\n-1', "a\r\n'-1"],
-  // A parser with another separator treats the quote as the start of a cell.
+  // A parser that expects a different separator treats the quote as the start of a quoted cell.
   ['x;"=1+1;y', 'x;"\'=1+1;y'],
   ['x\n"=1+2;y', 'x\n"\'=1+2;y'],
   ['x\t"=1+3\ty', 'x\t"\'=1+3\ty'],
@@ -186,7 +186,7 @@ const HOSTILE = fc
   .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
   .map((letters) => letters.join(''));
 
-test('cells never start a formula in any parser, and only apostrophes are added', () => {
+test('no cell is a formula in any parser, and only apostrophes are added', () => {
   fc.assert(
     fc.property(HOSTILE, (text) => {
       const harmless = neutraliseFormulas(text);

@@ -15,7 +15,7 @@ const LETTER = fc.oneof(
 );
 const STRING = fc.array(LETTER, { maxLength: 6 }).map((letters) => `"${letters.join('')}"`);
 
-/** JSON text in any format, with whitespace around each part. */
+/** Generates JSON text with random whitespace around each token. */
 const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
   const padded = (text: fc.Arbitrary<string>) =>
     fc.tuple(BLANKS, text, BLANKS).map((parts) => parts.join(''));
@@ -38,7 +38,7 @@ test('elementsOf returns each element of an array unchanged', () => {
   );
 });
 
-test('membersOf returns each member of an object unchanged, and the last of several members with the same name', () => {
+test('membersOf returns each member of an object unchanged, but only the last of several members with the same name', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(STRING, VALUE, BLANKS), { maxLength: 6 }), (members) => {
       const object = `{${members.map(([name, value, blank]) => `${blank}${name}${blank}:${blank}${value}${blank}`).join(',')}}`;
@@ -55,7 +55,7 @@ test('toOneLine keeps the value and removes only whitespace outside strings', ()
       const line = toOneLine(value);
       expect(line).not.toMatch(/[\n\r]/);
       expect(JSON.parse(line)).toEqual(JSON.parse(value));
-      // Without any whitespace, both texts are equal, so nothing else was changed.
+      // Without whitespace, both texts are equal, so toOneLine() changed only whitespace.
       expect(line.replaceAll(/[ \t]/g, '')).toBe(value.replaceAll(/[ \t\n\r]/g, ''));
       expect(line === value || /[\n\r]/.test(value)).toBe(true);
     }),
@@ -73,7 +73,7 @@ test('membersOf returns a member named __proto__', () => {
   ]);
 });
 
-test('elementsOf returns very deep and very long values', () => {
+test('elementsOf returns deeply nested and very long values', () => {
   const deep = '['.repeat(200_000) + ']'.repeat(200_000);
   const long = `"${'\\"'.repeat(1_000_000)}"`;
   expect(elementsOf(`[${deep},${long}]`)).toEqual([deep, long]);
