@@ -45,7 +45,7 @@ COPY --from=app /app ./
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 EXPOSE 3000
-# A numeric user, so that Kubernetes can verify that it is not root.
+# The user id is numeric, so that Kubernetes can verify that the user is not root.
 USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "dist/cli/health.js"]
@@ -53,11 +53,12 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["nod
 ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["dist/main.js"]
 
-# These lines come last, so that a new version does not rebuild other layers. The default is the version in package.json.
+# The version comes last, so that a new version does not rebuild other layers. The default VERSION is the version in
+# package.json.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG DEBIAN_IMAGE
-# The log and the metrics show these.
+# The log and the metrics show both values.
 ENV BUILD_VERSION=${VERSION} BUILD_REVISION=${REVISION}
 LABEL org.opencontainers.image.title="Cloakroom" \
       org.opencontainers.image.description="A Backend-for-Frontend that keeps OAuth tokens out of the browser" \
