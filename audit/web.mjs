@@ -24,7 +24,7 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 
-// Exit on signals explicitly, because the exit handlers that end nginx would otherwise not run.
+// Exit explicitly on signals; otherwise, the exit handlers that stop nginx would not run.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 const system = await startScannedSystem(FOLDER);
 /** @type {import('./support/run-scanner.mjs').ScannerResult[]} */

@@ -69,7 +69,7 @@ export async function run(command, args, options = {}) {
 }
 
 /**
- * Returns the exit code that shells report for a program ended by a signal.
+ * Returns the exit code that shells report for a program terminated by a signal.
  * @param {NodeJS.Signals} signal
  */
 function signalled(signal) {

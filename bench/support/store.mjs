@@ -18,8 +18,8 @@ const { parseInfo } = /** @type {typeof import('../../src/redis/info.ts')} */ (
 export const silentLog = createLog('silent');
 
 /**
- * Starts a Redis server that exits with this process, and connects to the server. `port` adds a TCP port, because some clients can't use
- * Unix sockets.
+ * Starts a Redis server that exits with this process, and connects to the server. With `port`, Redis also listens on TCP, for
+ * clients that can't use Unix sockets.
  * @param {{ port?: number }} [options]
  */
 export async function startStore({ port } = {}) {

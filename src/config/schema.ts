@@ -70,7 +70,7 @@ export function oneOf<const T extends string>(words: readonly T[]) {
   return z.enum(words, `must be one of: ${words.join(', ')}`);
 }
 
-/** A comma-separated list with at least one part. Spaces around parts are removed. */
+/** A comma-separated list of one or more items. Spaces around items are removed. */
 export function list() {
   return z.string().transform((value): readonly string[] => value.split(',').map((part) => part.trim()));
 }

@@ -27,7 +27,7 @@ export function filterRequests(socket: Socket, accepts: () => boolean): void {
 }
 
 /**
- * Changes how Node closes a connection after a response that says `Connection: close`. Node would destroy the socket. If the
+ * Changes how Node closes a connection after a response that says `Connection: close`. By default, Node destroys the socket. If the
  * socket has unread bytes, the kernel then resets the connection, and the reset can overtake the response (RFC 9112 §9.6).
  */
 export function replaceDestroySoon(socket: Socket, close: () => void): void {

@@ -85,7 +85,7 @@ export function createCursors(deps: {
       return earlier.toSorted((a, b) => b.page - a.page)[0] ?? null;
     },
 
-    /** Adds page starts, in page order. Never rejects, because without the starts, later requests merely read more pages. */
+    /** Adds page starts, which must be in page order. Never rejects, because without the starts, later requests merely read more pages. */
     async add(list: ListName, found: readonly PageStart[]): Promise<void> {
       const last = found.at(-1);
       if (last === undefined) return;

@@ -37,7 +37,7 @@ test('a sign-in above the limit gets a 429 page that shows how long to wait', as
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
   expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
-  // Wait until rounding the remaining time to the nearest second would round it down.
+  // Wait until the remaining time would be rounded down to the nearest second.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
   const { status, headers, body } = await signIn(testApp.origin);

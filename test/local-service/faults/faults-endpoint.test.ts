@@ -123,7 +123,7 @@ describe('a browser that uses /_faults', () => {
     expect(res.text).toContain('<option value="murals" selected>');
   });
 
-  test('can send values for the fields of another fault, which are ignored', async () => {
+  test('can submit fields that belong to another fault, but they are ignored', async () => {
     await inBrowser(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
     expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
   });
