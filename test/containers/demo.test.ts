@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
-import { docker, inspect } from '../support/containers/docker.ts';
+import { APP_PROCESS, docker, inspect } from '../support/containers/docker.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFixture } from '../support/fixtures.ts';
 
@@ -153,6 +153,25 @@ describe('docker compose --profile demo up', () => {
     const state = await inspect<{ ExitCode: number; OOMKilled: boolean }>(testApp.container('app'), '.State');
     expect(state).toMatchObject({ ExitCode: 0, OOMKilled: false });
     await testApp.compose(['up', '--detach', '--no-build', '--wait']);
+  });
+
+  // With the policy `unless-stopped`, Docker treats the container as stopped by hand after `docker kill`, whatever the signal.
+  test('restarts the app after a crash that follows a reload', async () => {
+    const app = testApp.container('app');
+    const before = await inspect<number>(app, '.RestartCount');
+    await testApp.compose(['kill', '--signal', 'HUP', 'app']);
+    // The container exits before the command can return.
+    await execIn('app', 'node', '--eval', `process.kill(${APP_PROCESS}, 'SIGKILL')`).catch(() => {});
+    await eventually(async () => (await inspect<number>(app, '.RestartCount')) > before, 60_000);
+    const health = async () => inspect<string>(app, '.State.Health.Status');
+    await eventually(async () => (await health()) === 'healthy', 60_000);
+    expect(await health()).toBe('healthy');
+    // The relay shares the app's network, so it also restarts. Other tests need both.
+    const startedAt = async (name: string) => inspect<string>(testApp.container(name), '.State.StartedAt');
+    await eventually(
+      async () => (await startedAt('local-service-in-app')) > (await startedAt('app')),
+      60_000,
+    );
   });
 });
 

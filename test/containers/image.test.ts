@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MINIMAL_ENV, startContainer } from '../support/containers/container.ts';
-import { docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
+import { APP_PROCESS, docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
 import { packageVersion } from '../support/package-version.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFixture } from '../support/fixtures.ts';
@@ -148,9 +148,6 @@ test('a container whose app no longer responds becomes unhealthy', async () => {
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
-
-/** A JavaScript expression for the process id of the app, which is the only child of tini. */
-const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
 
 /** A script that lists all files in the two folders that the Dockerfile populates. */
 const LIST_FILES = `

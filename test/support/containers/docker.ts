@@ -42,3 +42,6 @@ export async function docker(args: readonly string[], env: Env = {}): Promise<st
 export async function inspect<T>(name: string, format: string): Promise<T> {
   return JSON.parse(await docker(['inspect', '--format', `{{json ${format}}}`, name])) as T;
 }
+
+/** A JavaScript expression for the process id of the app, which is the only child of tini. */
+export const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
