@@ -24,9 +24,7 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
   };
 }
 
-/**
- * Throws an error that tells users that they are still signed in, so that nobody leaves a shared computer signed in by mistake.
- */
+/** Throws an error that tells the user that sign-out failed. The user may be about to leave a shared computer. */
 function throwStillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
   const detail = 'You are not signed out yet. Select Sign out again in a moment.';

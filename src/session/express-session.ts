@@ -76,7 +76,7 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** Returns the session object of express-session. Throws if there is none, which happens only while Redis is down. */
+/** Returns the session object that express-session sets. Throws if it is missing, which happens only while Redis is down. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session set no session'));

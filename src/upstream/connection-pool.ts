@@ -71,14 +71,14 @@ export class ConnectionPool extends Dispatcher {
   }
 
   /**
-   * Takes the most recently used connection that has been idle for REST_MS, so that unused connections time out. If there is none, opens a
-   * new connection or takes the one whose last response ended first.
+   * Takes the most recently used connection that has been idle for REST_MS. The other connections can then time out. If every idle
+   * connection was used more recently, opens a new connection or takes the connection that has been idle longest.
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
     const hasRested = ({ restsUntil }: Connection) => restsUntil <= now;
     const [first] = this.#idle;
-    // If the first connection has not been idle for REST_MS, as is usual under load, neither has any other.
+    // `first` has been idle longest. Under load, it has usually not been idle for REST_MS, so the others can be skipped.
     if (first !== undefined && hasRested(first))
       return this.#idle.splice(this.#idle.findLastIndex(hasRested), 1)[0];
     const canOpen = this.#connections.length < this.#options.connections;

@@ -125,7 +125,9 @@ describe('a check without findings', () => {
   });
 
   test('skips the requests-oauthlib tests if the library is missing', () => {
-    expect(checked.stderr).toMatch(/^The requests-oauthlib tests are skipped: .+\n$/);
+    expect(checked.stderr).toMatch(
+      /^The requests-oauthlib tests are skipped: requests-oauthlib is missing: .+\n$/,
+    );
   });
 });
 

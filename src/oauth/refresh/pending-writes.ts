@@ -77,13 +77,13 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
       }
     },
 
-    /** Retries the pending write of a session now; returns null if there is none. Rejects like `write`. */
+    /** Retries a session's pending write immediately. Returns null if no write is pending. Rejects like `write`. */
     retry(sessionId: string): Promise<Grant> | null {
       const pending = pendingWrites.get(sessionId);
       return pending === undefined ? null : compareAndSet(pending.before, pending.record);
     },
 
-    /** Returns the result of `keepTrying` for the pending write of a session; null if there is none. */
+    /** Returns the result of `keepTrying` for a session's pending write, or null if no write is pending. */
     outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
 
     /** Retries for up to 15 more seconds, then gives up. Resolves once no writes are pending. */
