@@ -122,7 +122,7 @@ export const GATEWAY_PROBLEMS = {
   internal_error: {
     status: 500,
     title: 'Something went wrong on our side',
-    detail: 'Try again in a moment. If it happens again, ask for help.',
+    detail: 'Try again in a moment. If the problem persists, ask for help.',
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 

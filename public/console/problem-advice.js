@@ -25,5 +25,5 @@ export const ADVICE = {
   token_endpoint_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   session_store_unavailable: 'Wait Retry-After seconds. The user is still signed in.',
   draining: 'Wait Retry-After seconds. This process is shutting down; another will respond.',
-  internal_error: 'Try again. If it happens again, give the request id to your operator.',
+  internal_error: 'Try again. If the problem persists, give the request id to your operator.',
 };

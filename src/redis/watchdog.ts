@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 /** Maximum time for a command, in ms. The limit leaves time to send a 503 within 2 s while Redis is down. */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * A connection is closed if a pending command gets no reply for this long (ms), so that the connection doesn't delay further commands. If a
- * request sends a second command, that command then fails soon after the first.
+ * A connection is closed if a pending command gets no reply for this long (ms). A later command of the same request then fails soon
+ * after the first, instead of waiting for its own timeout.
  */
 const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;

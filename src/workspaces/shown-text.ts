@@ -3,7 +3,7 @@ export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }
 
-/** Truncates a text to a number of UTF-16 code units, never within a character, and adds an ellipsis. */
+/** Truncates text to at most this many UTF-16 code units, without splitting a character, and appends an ellipsis. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…`;

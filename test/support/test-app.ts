@@ -61,7 +61,7 @@ type ShortLimits = Partial<
 >;
 
 /**
- * Starts a test app. `env` extends the variables of Cloakroom and of the local service. `wait` replaces the pauses in an export.
+ * Starts a test app. `env` sets environment variables for both Cloakroom and the local service. `wait` replaces the pauses in an export.
  * `limits` may contain shorter times than the variables allow.
  */
 export async function startTestApp(

@@ -13,7 +13,7 @@ export interface Result {
 }
 
 export interface Finding extends Result {
-  /** Identifies the check for programs (docs/deploy.md). */
+  /** Stable, machine-readable identifier of the check (docs/deploy.md). */
   readonly id: string;
   readonly title: string;
 }

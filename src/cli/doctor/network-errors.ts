@@ -24,7 +24,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
     'has a certificate that has expired or is not valid yet',
     'Check the certificate and the clock.',
   ],
-  [/^ERR_TLS_CERT_ALT/, 'has a certificate for another name', 'Use a name that the certificate contains.'],
+  [/^ERR_TLS_CERT_ALT/, 'has a certificate for another name', 'Use a name that the certificate covers.'],
   [
     /^(?:DEPTH_ZERO_|SELF_|UNABLE_TO_)/,
     'has a certificate that is not trusted here',

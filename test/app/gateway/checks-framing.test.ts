@@ -98,7 +98,7 @@ type Fault = [what: string, toText: () => string];
 const get = (...lines: string[]) => head('GET {path} HTTP/1.1', 'Host: x', ...lines);
 const post = (...lines: string[]) => head('POST {path} HTTP/1.1', 'Host: x', ...lines);
 
-/** Faults that Node's parser refuses. */
+/** Malformed requests that Node's parser refuses. */
 const REFUSED_BY_NODE: Fault[] = [
   // RFC 9112 §3.2
   ['a space before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x')],
@@ -155,7 +155,7 @@ const REFUSED_BY_NODE: Fault[] = [
   ),
 ];
 
-/** Faults that Node's parser accepts and Cloakroom refuses. */
+/** Malformed requests that Node's parser accepts but Cloakroom refuses. */
 const REFUSED_BY_CLOAKROOM: Fault[] = [
   // RFC 9112 §3.2
   ['no Host', () => head('GET {path} HTTP/1.1')],
