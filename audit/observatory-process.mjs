@@ -7,7 +7,7 @@ import axios from 'axios';
  * NODE_EXTRA_CA_CERTS only at startup.
  */
 
-// The install script that would download the HSTS preload list does not run. Use an empty list, because localhost is not preloaded.
+// npm skips the install script that would download the HSTS preload list. Use an empty list, because localhost is not preloaded.
 const list = new URL(
   '../conf/hsts-preload.json',
   `file://${createRequire(import.meta.url).resolve('@mdn/mdn-http-observatory')}`,

@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js';
 import { CspParser } from 'csp_evaluator/dist/parser.js';
 import { request } from 'undici';
 
-/** One page of each kind, and an API response, because the service may send HTML. Other JSON responses are not scanned. */
+/** One page of each kind, and an API response because the service may send HTML. Other JSON responses are not scanned. */
 const PATHS = [
   '/',
   '/workspaces',

@@ -6,7 +6,7 @@ import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
 const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
-/** slowhttptest can set only Accept, so this value also adds X-Requested-With. Without that header, Cloakroom does not read the body. */
+/** The only header that slowhttptest can set is Accept, so add X-Requested-With here. Otherwise, Cloakroom does not read the body. */
 const SAME_ORIGIN_ACCEPT = '*/*\r\nX-Requested-With: slowhttptest';
 /** Placeholder for the path of the stylesheet, which has a version in its name. */
 const STYLESHEET = 'the stylesheet';

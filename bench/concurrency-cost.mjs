@@ -45,7 +45,7 @@ const testApp = createCloakroom({
 });
 
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
-/** The measurements for each kind, one per round. */
+/** The measurements for each entry in KINDS, one per round. */
 const measurements = KINDS.map(() => ({
   cpuMs: /** @type {number[]} */ ([]),
   promoted: /** @type {number[]} */ ([]),
@@ -106,7 +106,7 @@ async function startSystem({ inFlight, nodeOptions }) {
     started,
     pids: processTree(started.pid),
     clients: createClients(target, inFlight),
-    /** Returns the bytes promoted so far by young-generation collections, from the V8 trace. */
+    /** Reads from the V8 trace how many bytes young-generation collections have promoted. */
     promotedBytes() {
       const lines = [...readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g)];
       if (lines.length === 0) throw new Error('The V8 trace contains no collections in the expected format.');

@@ -5,7 +5,7 @@ import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
 /**
- * Measures the latency of requests near the expiry of their access token, as a ratio to the latency of other requests in the same period. A
+ * Measures the latency of requests near the expiry of their access token, relative to the latency of other requests in the same period. A
  * background refresh must not delay requests.
  */
 

@@ -48,7 +48,7 @@ const KINDS = [
   },
 ];
 const probe = await startMemoryProbe();
-/** For each kind and round: the cost after ÷ the cost before, divided by the same ratio for the first kind. */
+/** The cost ratio (after ÷ before) of each entry in KINDS, one per round, relative to that of the first entry. */
 const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
 await runRounds({ rounds: ROUNDS, runRound, report, probe, started: [upstream, emptyStore, fullStore] });
 

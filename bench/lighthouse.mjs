@@ -5,7 +5,7 @@ import { freePort } from './support/free-port.mjs';
 import { printTable } from './support/table.mjs';
 
 /**
- * Audits the demo pages with Lighthouse, as a phone and as a desktop. Prints the scores in the four categories and each audit
+ * Audits the demo pages with Lighthouse, on a simulated phone and desktop. Prints the scores in the four categories and each audit
  * below the maximum score. A missed goal does not change the exit code.
  */
 

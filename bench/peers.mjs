@@ -22,7 +22,7 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
  * use the same Redis (over TCP) and the same service, which responds with 8 KB of JSON. The load uses browser headers, eight sessions and
  * 32 keep-alive connections.
  *
- * The main result is the CPU time (user and system) per request across all processes of a system, as a ratio to (a), the bare pass-through.
+ * The main result is the CPU time (user and system) per request across all processes of a system, relative to (a), the bare pass-through.
  * The measured system has one core to itself. The load generator, Redis and the service share another core. The systems take short turns,
  * in a different order each round. Each round starts new processes. At light load, the benchmark then measures the median latency that each
  * system adds over (a).
@@ -34,7 +34,7 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
 const LIGHT_TURNS = 8;
-/** The first requests of each turn only warm up the CPU caches after the turns of the other systems, and are not counted. */
+/** The first requests of each turn are not counted, because they refill the CPU caches after the turns of the other systems. */
 const LIGHT_WARM_UP_REQUESTS = 20;
 const LIGHT_REQUESTS = 80;
 const LIGHT_EVERY_MS = 4;

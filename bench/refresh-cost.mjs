@@ -3,7 +3,7 @@ import { costOf, createSessions, toCommandRows, waitForAofRewrite } from './supp
 import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
-/** Measures the Redis commands and the growth of the append-only file per refresh, started by one process or by two simultaneously. */
+/** Measures Redis commands and append-only file growth per refresh, with requests to one process and to two processes simultaneously. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 

@@ -5,7 +5,7 @@ import { formatNumber, printTable } from './support/table.mjs';
 
 /**
  * Measures the cost of a request in Redis commands, CPU time (as ratios), and bytes in an append-only file. Also measures the CPU time of a
- * refresh, as a multiple of a request.
+ * refresh, as a multiple of that of a request.
  */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */

@@ -2,7 +2,7 @@
 
 const controller = new AbortController();
 
-/** Aborted once the content is removed. */
+/** Aborts once the content is removed. */
 export const contentRemovedSignal = controller.signal;
 
 export function announceContentRemoved() {

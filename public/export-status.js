@@ -105,7 +105,7 @@ function createAnnouncer(place) {
 }
 
 /**
- * Updates the displayed count five times a second, and announces it every ten seconds.
+ * Updates the displayed count five times a second and announces it every ten seconds.
  * @param {(items: number) => void} show
  * @param {(items: number) => void} announce
  */

@@ -35,7 +35,7 @@ export function startExports(root) {
 function handleClicks(link, place) {
   let isBusy = false;
   link.addEventListener('click', (event) => {
-    // With these keys, the browser opens the link in another tab or window, or saves the file.
+    // With these modifier keys, the browser opens the link in another tab or window, or saves the file.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (isBusy) return;
@@ -136,7 +136,7 @@ function endUnloadWarning() {
 }
 
 /**
- * Makes the browser ask for confirmation before it leaves the page.
+ * Makes the browser ask for confirmation before the user leaves the page.
  * @param {BeforeUnloadEvent} event
  */
 function warn(event) {

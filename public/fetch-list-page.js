@@ -79,7 +79,7 @@ function toMessage(page, { status, headers }) {
 }
 
 /**
- * Returns the wait in seconds that a 429 or 503 requests in `Retry-After`, otherwise NaN.
+ * Returns the wait in seconds from the `Retry-After` header of a 429 or 503 response, otherwise NaN.
  * @param {Response} response
  */
 function pauseOf({ status, headers }) {

@@ -21,7 +21,7 @@ export function startFind() {
   /** @param {Iterable<Element>} some */
   const filter = (some) => {
     const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
-    // The server has already searched for the default value.
+    // The list already shows the server's results for the default value.
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
     const matches = createMatcher(isTyped ? field.value : '');
     for (const item of some) {

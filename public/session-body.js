@@ -1,4 +1,4 @@
-/** Parses the body of `/auth/session`, and converts its times to this browser's clock. */
+/** Parses the body of `/auth/session` and converts its times to this browser's clock. */
 
 /**
  * The session of a signed-in user. Times are in ms by this browser's clock, which may be wrong.

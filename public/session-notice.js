@@ -1,4 +1,4 @@
-/** Warns that the session ends soon. The notice counts down on the screen, and screen readers read it twice. */
+/** Warns that the session will end soon. The notice counts down on the screen, and screen readers read it twice. */
 import { countDown, formatDuration } from './countdown.js';
 import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';

@@ -1,4 +1,4 @@
-/** Covers the content of a page, or replaces it with a panel that gives the reason. */
+/** Covers the content of a page or replaces it with a panel that gives the reason. */
 import { announceContentRemoved } from './content-removed.js';
 import { make, makeButton } from './elements.js';
 import { signInUrl } from './sign-in.js';

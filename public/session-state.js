@@ -12,7 +12,7 @@
  */
 
 /**
- * `unknown`: no response has arrived yet. `expiring`: the session is active but ends soon. `ended`: the content of the page has
+ * `unknown`: no response has arrived yet. `expiring`: the session is active but will end soon. `ended`: the content of the page has
  * been removed permanently.
  * @typedef {object} State
  * @property {'unknown' | 'active' | 'expiring' | 'ended'} name
@@ -94,7 +94,7 @@ function onCheck(state, now) {
 }
 
 /**
- * Handles a message from another tab. Starts a check, or records that a sign-out has begun in that tab. Never ends the session.
+ * Handles a message from another tab. Starts a check, or records that a sign-out has begun in the other tab. Never ends the session.
  * @param {State} state
  * @param {Message} message
  * @param {number} now

@@ -1,4 +1,4 @@
-/** Checks the session of an open page, and removes the content of the page once the session has ended. */
+/** Checks the session of an open page and removes the content of the page once the session has ended. */
 import { createAlarm } from './alarm.js';
 import { hideNotice, showNotice } from './notices.js';
 import { hideExpiryNotice, showExpiryNotice } from './session-notice.js';

@@ -84,7 +84,7 @@ function identify(name, { version = '' }) {
 }
 
 /**
- * Returns the licence as an SPDX id, or as an SPDX expression.
+ * Returns the licence as an SPDX id or expression.
  * @param {Entry} entry
  */
 function licensedAs({ license }) {

@@ -6,7 +6,7 @@ import { LaunchError, root } from './launch.mjs';
 
 /**
  * Ensures that the compiled app can run. In a production install (no TypeScript) or a container (no src), the function uses the
- * existing build and installs nothing. In a production install without a build, it installs the development packages.
+ * existing build and installs nothing. In a production install without a build, the function installs the development packages.
  */
 export async function ensureApp() {
   const built = existsSync(join(root, 'dist'));

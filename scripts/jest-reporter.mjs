@@ -47,7 +47,7 @@ export default class ClosingReporter {
     // With a name pattern, Jest also counts the excluded tests as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
-    // test-containers.mjs has no such command, because its options go to `docker build`.
+    // In test-containers.mjs, REPEAT_COMMAND is empty, because options go to `docker build`.
     if (failed.length > 0 && process.env['REPEAT_COMMAND'] !== '') {
       const { PROPERTY_SEED, REPEAT_COMMAND = 'npm test --' } = process.env; // scripts/check.mjs, scripts/jest.mjs
       const inputs = PROPERTY_SEED === undefined ? '' : `PROPERTY_SEED=${PROPERTY_SEED} `;

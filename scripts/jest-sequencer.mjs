@@ -4,7 +4,7 @@ import { root } from './launch.mjs';
 import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
- * Sorts test files: long tests first, then tests with a browser, then tests with processes. Within a kind, the largest file comes
+ * Sorts test files: long tests first, then tests with a browser, then tests with processes. Within each group, the largest file comes
  * first. With this order, all workers finish at about the same time, even on a fresh clone without recorded durations.
  */
 export default class SlowKindsFirst {

@@ -22,8 +22,8 @@ const NODE_OPTIONS = [
 const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
- * Runs Jest, then audits all logs from the run. The audit is counted as one test. Resolves to that count and an exit code: Jest's exit
- * code, or 1 if only the audit failed or a signal ended a Jest worker.
+ * Runs Jest, then audits all logs from the run. The audit is counted as one test. Resolves to the audit's test count and an exit code:
+ * Jest's exit code, or 1 if only the audit failed or a signal ended a Jest worker.
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node for Jest. The folder comes first on the PATH, also for npm in tests.
@@ -52,7 +52,7 @@ export async function runJest(args, { programs, repeatCommand = 'npm test --', a
 }
 
 /**
- * Reports the Jest workers that were ended by a signal. Returns 1 if there are such workers, otherwise 0.
+ * Reports the Jest workers that were ended by a signal. Returns 1 if a signal ended a worker, otherwise 0.
  * @param {string} folder
  */
 function reportKilledWorkers(folder) {

@@ -20,7 +20,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs a launcher. For a LaunchError, prints the message and exits with 1.
+ * Runs a launcher. If the launcher throws a LaunchError, prints the message and exits with code 1.
  * @param {() => Promise<void>} task
  */
 export async function launch(task) {
@@ -77,7 +77,7 @@ function signalled(signal) {
 }
 
 /**
- * Runs a program from a package with the same Node.
+ * Runs a program from a package with the Node that runs this process.
  * @param {string} bin path relative to node_modules
  * @param {readonly string[]} args
  * @param {readonly string[]} [nodeOptions]
@@ -86,5 +86,5 @@ export function runPackage(bin, args, nodeOptions = []) {
   return run(process.execPath, [...nodeOptions, `node_modules/${bin}`, ...args]);
 }
 
-/** Sends the output of programs that install or build to stderr, because the launcher's stdout must not contain that output. */
+/** Sends the output of installations and builds to stderr, because the launcher's stdout must not contain that output. */
 export const toStderr = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 2, 2]);

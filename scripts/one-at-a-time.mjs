@@ -6,8 +6,8 @@ import { root } from './launch.mjs';
 const LOCK = join(root, '.cache', 'launch.lock');
 
 /**
- * Runs `task` once no other launcher in this folder is running a task. Two launchers on a fresh clone therefore never install at
- * the same time. The lock is a file with a process id. A launcher takes over the lock of a process that is no longer running.
+ * Runs `task` once no other launcher in this folder is running a task. Two launchers on a fresh clone therefore never install
+ * packages at the same time. The lock is a file with a process id. A launcher takes over the lock of a process that is no longer running.
  * @param {() => Promise<void>} task
  */
 export async function oneAtATime(task) {

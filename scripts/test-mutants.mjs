@@ -29,7 +29,7 @@ const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
 /** The exit code of a program ended by SIGKILL. */
 const SIGKILLED = 137;
-/** Files and folders that are not copied. The copy has a link to node_modules, and its own build. */
+/** Files and folders that are not copied. The copy has a link to node_modules and its own build. */
 const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
@@ -152,7 +152,7 @@ async function runTests(folder, tests, timeoutMs) {
     `--testTimeout=${TEST_TIMEOUT_MS}`,
   ];
   const output = [`--cacheDirectory=${join(folder, '.jest')}`, '--json', `--outputFile=${report}`];
-  // Force the exit, because a failed test may have left handles open.
+  // Force Jest to exit, because a failed test may have left handles open.
   const args = [...jest, ...output, '--forceExit', '--runTestsByPath', ...tests];
   if ((await quietly(folder, args, timeoutMs)) === SIGKILLED) return undefined;
   if (!existsSync(report))

@@ -67,7 +67,7 @@ export function createApp(
 
   // Routes for signed-in users
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
-  /** Returns the time at which the session ends. A page compares this time to detect that its session has been replaced. */
+  /** Returns the time at which the session ends. Pages use this time to detect that their session has been replaced. */
   const sessionEnd = (req: Request) =>
     sessionEndsAt(currentSessionOrThrow(req).record, config.sessionMaxSeconds);
   app.use(

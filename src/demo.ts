@@ -70,7 +70,7 @@ function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, r
   };
 }
 
-/** Resolves once the parent process has ended. No signal reports this, so check regularly for a new parent process id. */
+/** Resolves once the parent process has ended. Polls the parent process id, because no signal reports the end of a parent. */
 function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ import { createServiceMetrics } from './upstream/service-metrics.ts';
 /** Values of the label `caller`: the parts of Cloakroom that send upstream requests. */
 export const CALLERS = ['gateway', 'pages'] as const;
 
-/** Registers all Cloakroom metrics. Each folder defines the metrics for its own events. */
+/** Registers all Cloakroom metrics, which are defined next to the code that records them. */
 export function createMetrics(build: Build) {
   const registry = createRegistry(build);
   return {

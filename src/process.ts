@@ -85,7 +85,7 @@ export function catchSighup(self: NodeJS.Process) {
   self.on('SIGHUP', onSighup);
 
   return {
-    /** Runs a task once for each signal, including earlier signals. Runs never overlap. The task must not reject. */
+    /** Runs a task once for each signal, including signals that have already arrived. Runs never overlap. The task must not reject. */
     handle(onSignal: () => Promise<void>): void {
       task = onSignal;
       runTasks();

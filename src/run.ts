@@ -31,7 +31,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Wait briefly for Redis; early connections are kept. If Redis is down, the server still starts, and responds with 503.
+  // Wait briefly for Redis; early connections are kept. If Redis is down, the server still starts and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,
@@ -57,7 +57,7 @@ async function shutDown(services: Services, server: RunningServer): Promise<bool
   const deadline = startedAt + config.shutdownSeconds * 1_000;
   tokens.setDeadline(deadline);
   const drained = await server.drain(deadline - startedAt);
-  // A lost refresh token signs the user out, so a refresh that began before the signal may use its full timeout.
+  // Losing a refresh token signs the user out, so a refresh that began before the signal may use its full timeout.
   const storedBy = Math.max(deadline, startedAt + config.tokenTimeoutSeconds * 1_000) + STORE_WITHIN_MS;
   const stopped = await settlesWithin(services[Symbol.asyncDispose](), storedBy - performance.now());
   return drained && stopped && performance.now() <= deadline;

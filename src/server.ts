@@ -67,7 +67,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     server: http.server,
     /** The URL at which the server listens, as opposed to PUBLIC_URL. */
     url: bound.url,
-    /** Shuts the server down. Resolves to true if that took at most `withinMs`. */
+    /** Shuts the server down. Resolves to true if the shutdown took at most `withinMs`. */
     drain: async (withinMs: number) => http.drain(withinMs),
   };
 }

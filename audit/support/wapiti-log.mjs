@@ -1,5 +1,5 @@
 /**
- * Detects an incomplete scan, with too few addresses or with modules that did not run. wapiti exits with code 0 even after such a scan.
+ * Detects a scan that found too few addresses or did not run some modules. wapiti exits with code 0 even after such a scan.
  * @param {string} text
  * @param {readonly string[]} modules the modules that must have started
  * @param {number} minAddresses the minimum number of addresses to find

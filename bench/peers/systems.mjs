@@ -205,7 +205,7 @@ function profiling({ profiles }, name) {
 }
 
 /**
- * Creates a log pipe like a container's, with a reader that uses little CPU time.
+ * Creates a pipe for logs, as a container does, with a reader that uses little CPU time.
  * @param {string} folder
  */
 function openLogPipe(folder) {

@@ -29,7 +29,7 @@ export class ConnectionError extends Error {}
  * @property {AbortSignal} [signal]
  */
 
-/** Creates a browser that keeps cookies per origin, but does not run scripts or follow redirects. */
+/** Creates a browser that keeps cookies per origin but does not run scripts or follow redirects. */
 export function createBrowser() {
   /** @type {Map<string, Map<string, string>>} */
   const jars = new Map();

@@ -18,7 +18,7 @@ import { temporaryFolder } from './temporary-folder.mjs';
 /** Lifetime of access tokens, so short that every session in use is refreshed every few seconds. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
-/** Time after the last action, for the final requests with idle sessions. */
+/** Time allowed after the last action for the final requests with idle sessions. */
 const FINAL_REQUESTS_SECONDS = 1_800;
 const PROBE = new URL('process-health-probe.mjs', import.meta.url).href;
 
@@ -27,7 +27,7 @@ const PROBE = new URL('process-health-probe.mjs', import.meta.url).href;
 
 /**
  * Starts three Cloakroom processes behind HAProxy with `deploy/haproxy.cfg`, a durable Redis, and the local service with its own Redis. The
- * methods of the result stop, kill and replace these processes.
+ * returned methods stop, kill and replace these processes.
  * @param {string} log the log file of the Cloakroom processes
  * @param {number} ms the minimum lifetime of an idle session
  */
@@ -107,7 +107,7 @@ export async function startTestApp(log, ms) {
     url,
     serviceUrl,
     redis,
-    /** All Cloakroom processes so far. */
+    /** All Cloakroom processes started so far. */
     allProcesses,
     /** The current Cloakroom processes by slot. A slot keeps its old process until the new one is ready. */
     running,
@@ -189,7 +189,7 @@ function toAppProcess(started, slot, number) {
     slot,
     number,
     startedAt: performance.now(),
-    /** Whether the soak test sent the process a signal to end. */
+    /** Whether the soak test sent the process a termination signal. */
     isEndedByTest: false,
     hasExited: () => hasExited,
   };

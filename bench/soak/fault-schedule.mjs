@@ -40,7 +40,7 @@ export function createFaultSchedule(testApp, results, random, ms) {
 }
 
 /**
- * Causes a fault and ends it. Resolves once Cloakroom must have recovered.
+ * Causes a fault and ends it. Resolves after the time allowed for recovery.
  * @param {Fault} fault
  * @param {TestApp} testApp
  * @param {Results} results

@@ -20,7 +20,7 @@ const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await 
  */
 
 export const DURATION_MS = 3_000;
-/** The recovery time after faults without lasting effects. Requests that started during the fault already overlap its window. */
+/** The recovery time after faults without lasting effects. A fault's window also covers requests still in flight when the fault ends. */
 const SHORT_RECOVERY_MS = 2_000;
 /** A refresh that starts just before the end of a fault may take five seconds to time out, and other requests wait for it. */
 const LONG_RECOVERY_MS = 8_000;

@@ -42,7 +42,7 @@ export async function countExtraFiles({ running }, filesAtStart) {
 }
 
 /**
- * A session that ended because an earlier refresh had used the refresh token, but the response was lost.
+ * A session that ended because the response to an earlier refresh was lost after the service had accepted the refresh token.
  * @typedef {object} UsedToken
  * @property {string} session the log id of the session
  * @property {number} usedAt the start of the earlier refresh, in ms since the epoch
@@ -50,7 +50,7 @@ export async function countExtraFiles({ running }, filesAtStart) {
  */
 
 /**
- * Reads from the log the sessions that ended because of a used refresh token, and counts the unexpected errors by message.
+ * Reads from the log the sessions that ended because of a used refresh token and counts the unexpected errors by message.
  * @param {string} file
  */
 export async function readLog(file) {
@@ -80,8 +80,8 @@ function toUsedToken(line) {
 }
 
 /**
- * Separates unavoidable losses from the other lost sessions. A loss is unavoidable if the session ended because of a used refresh token. In
- * addition, a fault that loses tokens must have been active between the earlier refresh and the end of the session.
+ * Separates unavoidably lost sessions from other lost sessions. A loss is unavoidable if the session ended because of a used refresh token.
+ * In addition, a fault that loses tokens must have been active between the earlier refresh and the end of the session.
  * @param {import('./results.mjs').Results} results
  * @param {readonly UsedToken[]} usedTokens
  */

@@ -1,5 +1,5 @@
 /**
- * Names the outcome of a response by its origin: `502 service_unreachable` from the gateway, `429 forwarded` from the service,
+ * Names the outcome of a response by its origin, such as `502 service_unreachable` from the gateway, `429 forwarded` from the service, or
  * `503 “Cloakroom is briefly unavailable”` from a page. HAProxy’s own page is `502 “502 Bad Gateway”`. A `500` without a code or title
  * has no known origin.
  * @param {{ status: number, headers: Readonly<Record<string, string | string[] | undefined>>, text: string }} response

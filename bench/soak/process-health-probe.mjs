@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { watchStalls } from './stalls.mjs';
 
-// When preloaded into a Cloakroom process, replies to each message with the memory use after a full garbage collection, the event loop
-// delay and the stalls.
+// When preloaded into a Cloakroom process, replies to each message with the event loop delay, the stalls, and the memory use
+// after a full garbage collection.
 const lag = monitorEventLoopDelay({ resolution: 10 });
 lag.enable();
 const takeStalls = watchStalls();

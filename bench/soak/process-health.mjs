@@ -18,7 +18,7 @@ const STALL_OUTCOMES = ['503 session_store_unavailable', '503 “Cloakroom is br
 const STALL_RECOVERY_MS = 1_500;
 
 /**
- * Samples every Cloakroom process while it runs, and opens a window in the results for each stall.
+ * Samples every Cloakroom process while it runs and opens a window in the results for each stall.
  * @param {import('./deployment.mjs').TestApp} testApp
  * @param {import('./results.mjs').Results} results
  */

@@ -12,7 +12,7 @@ import { growthPerMinute } from './process-health.mjs';
 /** @typedef {import('./deployment.mjs').AppProcess} AppProcess */
 /** @typedef {import('./results.mjs').Results} Results */
 /**
- * The data from a run, to check and report.
+ * The data for the report on a run.
  * @typedef {object} Run
  * @property {TestApp} testApp
  * @property {Results} results
@@ -28,7 +28,7 @@ const MB = 1_000_000;
 const MIN_SAMPLES = 12;
 /** The minimum age of a process whose growth is checked. In younger processes, the caches are still filling. */
 const GROWTH_CHECKED_FROM_MS = 8 * 60_000;
-/** The maximum growth per minute, measured after full garbage collections. */
+/** The maximum memory growth per minute, measured after full garbage collections. */
 const MAX_HEAP_GROWTH_BYTES = 0.25 * MB;
 const MAX_RSS_GROWTH_BYTES = 1.5 * MB;
 const GROWTH_NOT_CHECKED = [

@@ -1,6 +1,6 @@
 import { NOT_RESENT } from './outcomes.mjs';
 
-/** Records the outcome of every action, and decides whether a fault explains it. */
+/** Records the outcome of every action and decides whether a fault explains the outcome. */
 
 /**
  * A period in which a fault is active, or in which a process stalls.

@@ -8,7 +8,7 @@ const RELOAD_TIMEOUT_MS = 30_000;
 const MAX_KEYS = 4;
 
 /**
- * Returns the key lists to write, in this order, to put a different key first. Keeps every key, because some sessions are idle for the
+ * Returns the key lists to write one after the other to put a different key first. Keeps every key, because some sessions are idle for the
  * whole run. Once there are MAX_KEYS keys, moves the last key to the front.
  * @param {readonly string[]} keys
  * @param {() => string} createKey
@@ -27,7 +27,7 @@ export function rotationSteps(keys, createKey) {
 const createKey = () => randomBytes(32).toString('base64url');
 
 /**
- * Creates the file for `SESSION_KEYS_FILE`, and rotates its keys during the run.
+ * Creates the file for `SESSION_KEYS_FILE` and rotates its keys during the run.
  * @param {string} file
  * @param {string} firstKey
  * @param {string} log the log file of the processes

@@ -4,7 +4,7 @@ const CHECK_EVERY_MS = 100;
 
 /** @typedef {{ from: number, to: number }} Stall a period in which a process got no CPU time, in ms since the epoch */
 
-/** Watches this process for stalls. The returned function returns the stalls recorded so far, and clears them. */
+/** Watches this process for stalls. The returned function returns the stalls recorded so far and clears them. */
 export function watchStalls() {
   /** @type {Stall[]} */
   let stalls = [];

@@ -13,7 +13,7 @@ export function temporaryFolder(prefix) {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   for (const signal of SIGNALS) {
     process.once(signal, () => {
-      // Retry, because Redis ends a moment after this process and may still write to the folder.
+      // Retry, because Redis exits a moment after this process and may still write to the folder.
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     });

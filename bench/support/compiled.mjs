@@ -1,5 +1,5 @@
 /**
- * Loads a module of the compiled app, because benchmarks measure the code that runs in production. Callers take the module type from src.
+ * Loads a module of the compiled app, because benchmarks measure the code that runs in production. Callers import the types from src.
  * @param {string} path relative to dist
  * @returns {Promise<unknown>}
  */

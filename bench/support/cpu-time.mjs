@@ -16,7 +16,7 @@ export function processTree(pid) {
 }
 
 /**
- * Returns the CPU time (user and system) of processes so far, in ms. Adds up the nanoseconds of each thread, because
+ * Returns the CPU time (user and system) that processes have used, in ms. Adds up the nanoseconds of each thread, because
  * /proc/PID/stat has only whole ticks.
  * @param {readonly number[]} pids
  */

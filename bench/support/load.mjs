@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Sends load over raw sockets. To save CPU time, parses only enough HTTP to recognise a complete 200 response. */
+/** Generates load over raw sockets. To save CPU time, parses only enough HTTP to recognise a complete 200 response. */
 
 const HEAD_END = '\r\n\r\n';
 /** Connections idle for longer than this are replaced, because Node closes them after five seconds. */

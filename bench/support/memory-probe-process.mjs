@@ -13,7 +13,7 @@ const text = JSON.stringify(
     members: at * 7,
   })),
 );
-/** The latest objects, kept reachable like the requests in flight in a server. @type {unknown[]} */
+/** The latest objects, kept reachable as a server keeps the requests in flight. @type {unknown[]} */
 const kept = Array.from({ length: KEPT });
 
 function allocate() {

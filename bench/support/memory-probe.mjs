@@ -9,9 +9,9 @@ const MEASURE_EVERY_MS = 50;
 /** @typedef {Awaited<ReturnType<typeof startMemoryProbe>>} MemoryProbe */
 
 /**
- * Starts a process that measures how fast the measured core can allocate memory. On shared hardware, other virtual machines compete for
- * caches and memory bandwidth, which Linux does not count as steal time. As a result, both requests and allocations sometimes take up to
- * twice as long for a few seconds. A loop that only computes does not slow down.
+ * Starts a process that measures how fast programs on the measured core can allocate memory. On shared hardware, other virtual machines
+ * compete for caches and memory bandwidth. Linux does not count the resulting delays as steal time. Both requests and allocations sometimes
+ * take up to twice as long for a few seconds. A loop that only computes does not slow down.
  */
 export async function startMemoryProbe() {
   const probe = startProcess(onMeasuredCore(nodeCommand('bench/support/memory-probe-process.mjs')), {});

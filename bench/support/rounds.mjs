@@ -109,7 +109,7 @@ export function totalQuality(qualities) {
 }
 
 /**
- * Describes the number of turns that were discarded, and why.
+ * Describes how many turns were discarded and why.
  * @param {Quality} quality
  * @param {number} bestMs the best time of the memory probe
  */

@@ -1,4 +1,4 @@
-/** Decides how to show a body, and how much of it. */
+/** Decides how to show a body and how much of it to show. */
 import { formatCount } from '../counts.js';
 import { formatJson } from './json-text.js';
 
@@ -100,7 +100,7 @@ function decoderFor(contentType) {
 }
 
 /**
- * Decodes bytes, or returns null if any byte is invalid in this encoding. If `isWhole` is false, the last character may be
+ * Decodes bytes or returns null if any byte is invalid in this encoding. If `isWhole` is false, the last character may be
  * incomplete.
  * @param {Uint8Array} bytes
  * @param {string} encoding

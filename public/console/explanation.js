@@ -1,4 +1,4 @@
-/** Explains what the gateway did with a request, from its response. */
+/** Explains what the gateway did with a request, based on the response. */
 import { formatDuration } from '../countdown.js';
 import { ADVICE } from './problem-advice.js';
 import { toRequestTiming } from './server-timing.js';
@@ -110,7 +110,7 @@ function tokenSentences(timing, by, status) {
   if (by !== 'service') return [];
   return status === 401
     ? [
-        'The service rejected the access token with 401. The token was younger than 30 seconds, so the gateway did not refresh it. Try again in 30 seconds.',
+        'The service rejected the access token with 401. The token was less than 30 seconds old, so the gateway did not refresh it. Try again in 30 seconds.',
       ]
     : ['The access token was valid. The gateway did not refresh it or repeat the request.'];
 }

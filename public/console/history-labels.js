@@ -1,4 +1,4 @@
-/** Summarises a request in the history. */
+/** Creates the labels of the requests in the history. */
 import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -42,7 +42,7 @@ const ENDS = {
 };
 
 /**
- * Returns an outcome in one or two words.
+ * Describes an outcome in one or two words.
  * @param {{ status: number, end: keyof typeof ENDS } | keyof typeof NO_STATUS} outcome
  */
 export function toOutcomeLabel(outcome) {

@@ -88,7 +88,7 @@ export function createPairRows(group, onChange) {
 }
 
 /**
- * Shows an issue next to its fields, or removes it.
+ * Shows an issue next to its fields or removes it.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} fields
  * @param {Issue | undefined} issue

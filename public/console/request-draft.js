@@ -1,4 +1,4 @@
-/** Saves the unsent request, and restores it when the user returns to the console in this tab. */
+/** Saves the unsent request and restores it when the user returns to the console in this tab. */
 import { isStoredRequest, toStoredRequest } from './request-history.js';
 
 /** @typedef {import('./request-history.js').StoredRequest} StoredRequest */

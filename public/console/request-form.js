@@ -9,7 +9,7 @@ import { validatePath, toUrl } from './request-rules.js';
 /** @typedef {import('./request-rules.js').Issue} Issue */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
-/** Requests a short page, so that the response is likely to have a `next`. */
+/** Requests a short page, so that the response is likely to contain a `next` cursor. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 
 /**
@@ -83,7 +83,7 @@ export function createRequestForm(form, origin) {
 }
 
 /**
- * Shows the URL of the request, and the sizes of the collapsible parts.
+ * Shows the URL of the request, the number of headers and the length of the body.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {string} origin
@@ -104,7 +104,7 @@ function showSummary(form, fields, origin) {
 }
 
 /**
- * Shows each issue next to its field, and focuses the first field with a blocking issue.
+ * Shows each issue next to its field and focuses the first field with a blocking issue.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {readonly Issue[]} issues

@@ -39,7 +39,7 @@ export function readHistory(storage) {
 }
 
 /**
- * Adds a request at the top, without its credentials. Removes an identical request further down.
+ * Adds a request at the top, without its credentials. Removes any identical older request.
  * @param {Store} storage
  * @param {ComposedRequest} request
  * @param {number} sentAt In ms since the epoch.

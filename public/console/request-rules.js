@@ -25,7 +25,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Methods that `fetch` refuses. */
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** Headers that only the browser sets, and that it drops from page requests (Fetch, “forbidden request-header”). */
+/** Headers that browsers set themselves and drop from page requests (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer

@@ -22,7 +22,7 @@ export function toTimingChart(timing, totalMs) {
           { name: 'Service', part: 'service', ms: timing.service.ms },
         ];
   const measuredMs = parts.reduce((sum, { ms }) => sum + ms, 0);
-  // The gateway measures with a different clock, so its parts may add up to more than the total.
+  // The gateway measures with a different clock, so its times may add up to more than the total.
   const rest = { name: 'Network and body', part: 'rest', ms: Math.max(totalMs - measuredMs, 0) };
   const all = [...parts, rest];
   return [toBar(all, Math.max(totalMs, measuredMs)), toLegend(all, totalMs)];

@@ -22,7 +22,7 @@ export class ApiError extends Error {
 
 /**
  * Works like `fetch`, but rejects with an ApiError unless the status is 2xx.
- * Sends the user to sign-in and back if the session has ended.
+ * If the session has ended, starts sign-in, which returns to this page.
  * @param {string} path
  * @param {RequestInit} [init] Its `signal` aborts the request.
  */

@@ -46,7 +46,7 @@ async function fetchWithRetries(url, signal) {
 }
 
 /**
- * Converts seconds or a date to ms.
+ * Converts a `Retry-After` value to ms.
  * @param {string} retryAfter
  */
 function toMs(retryAfter) {

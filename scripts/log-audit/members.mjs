@@ -13,7 +13,7 @@ const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
- * Returns the fields in a log line that are unknown or contain a query. Returns nothing for a line that is not JSON.
+ * Returns the fields in a log line that are unknown or contain a query. Returns an empty array for a line that is not JSON.
  * @param {string} line
  */
 export function unknownMembers(line) {

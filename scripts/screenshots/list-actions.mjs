@@ -6,7 +6,7 @@ import { setFault } from './faults.mjs';
 
 const LISTS = { route: 'workspaces' };
 
-/** A list of hostile and malformed items, such as a service could send. */
+/** A list of hostile and malformed items that a service could send. */
 export const HOSTILE = {
   value: [
     { id: 'w1', name: '<script>alert(1)</script>', description: '"><img src=x onerror=alert(1)>', locked: 1 },

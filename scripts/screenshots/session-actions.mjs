@@ -22,7 +22,7 @@ export async function approachIdleEnd(page) {
 }
 
 /**
- * Starts sign-ins until the client address reaches its limit. Afterwards, no user can sign in.
+ * Starts sign-ins until the client address reaches its sign-in limit. Afterwards, no user can sign in.
  * @param {Page} page
  * @param {RunningDemo} demo
  */

@@ -18,7 +18,7 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/** Reads the version from package.json. Never throws, because secrets must be reloadable even while package.json is being replaced. */
+/** Reads the version from package.json. Never throws, so that secrets can be reloaded even while package.json is being replaced. */
 function packageVersion(): string {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist

@@ -26,7 +26,7 @@ export interface Config extends Fields {
   readonly build: Build;
   /** The origin that browsers see; by default `localhost` with `port`. */
   readonly publicOrigin: string;
-  /** Whether `publicOrigin` is https. With https, cookies are `Secure` and responses include an HSTS header. */
+  /** Whether `publicOrigin` uses HTTPS. With HTTPS, cookies are `Secure` and responses include an HSTS header. */
   readonly isHttps: boolean;
   readonly publicUrlIsDefault: boolean;
 }
@@ -40,7 +40,7 @@ export const variableNames: readonly string[] = Object.keys(variables);
 /**
  * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError that lists every problem. Problems never
  * contain values. The result is frozen, except for the key bytes. If a required variable is missing and `ignoresDotEnv` is set, the error
- * adds that a `.env` was not read.
+ * says that a `.env` was not read.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems, missing } = readConfig(env);

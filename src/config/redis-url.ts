@@ -81,14 +81,14 @@ function parseLogin(login: string): { username?: string; password?: string } {
   const colon = login.indexOf(':');
   const username = decode(colon < 0 ? login : login.slice(0, colon));
   const password = colon < 0 ? '' : decode(login.slice(colon + 1));
-  // ioredis would silently connect without authenticating.
+  // Given only a user, ioredis would silently connect without authenticating.
   if (username !== '' && password === '') throw new Error('has a user without a password');
   return { ...(username && { username }), ...(password && { password }) };
 }
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/** Accepts only plain hosts. Otherwise, part of a password with an unencoded "@" could be mistaken for a host and logged. */
+/** Accepts only host names and addresses. Otherwise, part of a password with an unencoded "@" could be mistaken for a host and logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};

@@ -3,7 +3,7 @@ export interface Reloadable<T> {
   readonly current: T;
 }
 
-/** Derives a value from a reloadable value, and again after each change, so that a derived cache starts empty. */
+/** Derives a value from a reloadable value, and derives it again after each change, which empties a derived cache. */
 export function derive<T, Derived>(
   source: Reloadable<T>,
   toDerived: (value: T) => Derived,

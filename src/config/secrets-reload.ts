@@ -23,7 +23,7 @@ export function createReloadMetrics(registry: Registry): CountReload {
 
 /**
  * Creates the SIGHUP handler, which rereads the `NAME_FILE` files and passes the new secrets to the services. If any secret has a problem,
- * nothing changes. The handler never rejects, and logs the outcome with the names of the variables but not their values.
+ * no secret changes. The handler never rejects, and logs the outcome with the names of the variables but not their values.
  */
 export function createSecretsReload(
   env: Env,

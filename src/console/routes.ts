@@ -63,7 +63,7 @@ function readGuideCode() {
   };
 }
 
-/** Returns the gateway problems with the console's advice on each, read from the script that browsers load. */
+/** Returns the gateway's problems, each with the console's advice from the script that browsers load. */
 async function loadProblems() {
   const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC_FOLDER).href);
   const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);

@@ -16,7 +16,7 @@ export interface ApiRequest extends LoggedRequest {
   failure: unknown;
 }
 
-/** Adds the fields of an API request to a logged request, in place. */
+/** Turns a logged request into an API request by adding fields to the same object. */
 export function createApiRequest(request: LoggedRequest): ApiRequest {
   return Object.assign(request, {
     times: new Timing(request.startedAt),

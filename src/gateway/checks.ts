@@ -6,7 +6,7 @@ import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { bodyTooLarge } from './request-body.ts';
 
-/** Checks the parts of the request head that don't depend on the session, in the order given in docs/api.md. Throws the first problem. */
+/** Checks the parts of the request head that don't depend on the session, in the order of docs/api.md. Throws the first problem found. */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const framingProblem = checkFraming(req);
   if (framingProblem !== null) throw framingProblem;

@@ -8,7 +8,7 @@ export type RequestSlot = ReturnType<ReturnType<typeof createConcurrencyLimits>[
 
 interface SessionLoad {
   inFlight: number;
-  /** Number of requests that may use a connection to the service. */
+  /** Number of requests that have been granted a connection to the service. */
   connected: number;
   /** For each waiting request, a callback that lets the request take a connection. */
   readonly waiting: Set<() => void>;

@@ -100,8 +100,8 @@ export interface OwnHeaders {
 
 /**
  * Returns the headers for a response to the client. Omits the service's cookies, hop-by-hop headers, and headers whose effect goes beyond
- * the response. Keeps the response out of shared caches (docs/decisions/0007). Keeps a response that is opened as a page from running
- * scripts with Cloakroom's origin.
+ * the response. Keeps the response out of shared caches (docs/decisions/0007). Prevents a response that is opened as a page from running
+ * scripts in Cloakroom's origin.
  */
 export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   const named = namedByConnection(raw);
@@ -178,8 +178,8 @@ const MAX_CACHED_RESULTS = 500;
 const MAX_CACHED_LENGTH = 200;
 
 /**
- * Caches results for short texts, because most requests use the same few texts. Clears a full cache. Each request needs about 35 lookups,
- * which take less CPU time in a plain Map than in an LRU cache.
+ * Caches results for short strings, because most requests use the same few strings. Clears the cache when it is full. Each request needs
+ * about 35 lookups, which take less CPU time in a plain Map than in an LRU cache.
  */
 function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>();

@@ -40,7 +40,7 @@ export function proxyRequest(
   else new UpstreamRequest(deps, request, accessToken, request.body?.stream ?? null, session).send();
 }
 
-/** The methods that undici 7 calls, although its types declare all of them as optional. */
+/** The methods that undici 7 calls. The undici types declare these methods as optional. */
 type UndiciHandler = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
 >;
@@ -69,12 +69,12 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #body: Readable | Buffer | null;
   /** Null for the second attempt, so that a second 401 is sent to the client. */
   readonly #session: Session | null;
-  /** Limits the wait for the response. undici's own timer restarts on each 1xx, and starts only once there is a connection. */
+  /** Limits the wait for the response. undici's own timer starts only once there is a connection and restarts on each 1xx. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
   #headers: RawHeaders = [];
-  /** How a held-back 401 ended; null if its end has not been received. */
+  /** How the held-back 401 response ended; null until it has ended. */
   #heldEnd: 'complete' | Error | null = null;
   #isPaused = false;
   /** Functions from undici that abort the request and resume a paused response. */
@@ -167,7 +167,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     }
   }
 
-  /** Sends the head to the client, then the body at the pace at which the client reads. */
+  /** Sends the head to the client, then the body as fast as the client reads it. */
   #sendHead(): void {
     const { res, requestId, times } = this.#request;
     this.#state = 'head';

@@ -24,7 +24,7 @@ export interface LoggedRequest extends RequestContext {
   readonly client: string;
   /** The template of the path, such as `/workspaces/{id}`. */
   readonly route: string | undefined;
-  /** As returned by performance.now(). */
+  /** Start of the request, as returned by performance.now(). */
   readonly startedAt: number;
   /** Bytes that the socket had sent before this response. */
   readonly bytesBefore: number;
@@ -170,7 +170,7 @@ export function createRequestMetrics(
 ) {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Request duration by route, method and status class, from the request head to the end of the response (for pages, until it is written).',
+    help: 'Request duration by route, method and status class, from the request head to the end of the response (for pages, until the response is written).',
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));

@@ -5,7 +5,7 @@ import { abortResponse } from './problem.ts';
 
 /** A request body up to this size is read to its end after an early response, because a new connection would cost more. */
 const SMALL_BODY_BYTES = 64 * 1024;
-/** How long before and after the start of a drain a client may be unaware of it, in ms. */
+/** Extra time, in ms, for clients that open a connection or send a request just as a drain starts. */
 export const GRACE_MS = 500;
 
 /**
@@ -18,7 +18,7 @@ type State = 'idle' | 'responding' | 'last response' | 'closing';
 
 /** Settings for connections during a shutdown. */
 export interface Drain {
-  /** As returned by performance.now(). */
+  /** Start of the drain, as returned by performance.now(). */
   readonly startedAt: number;
   /** Time after which an idle connection closes, in ms. */
   readonly idleMs: number;
@@ -29,7 +29,7 @@ export interface Drain {
 /** A client connection that handles one request at a time and closes in two steps (docs/decisions/0008). */
 export class Connection {
   readonly socket: Socket;
-  /** As returned by performance.now(). */
+  /** Time at which the connection opened, as returned by performance.now(). */
   readonly #openedAt = performance.now();
   #state: State = 'idle';
   #drain: Drain | null = null;
@@ -56,8 +56,8 @@ export class Connection {
   }
 
   /**
-   * Begins a request. Calls `handle` once Node has parsed the entire packet, because the response to a client that pipelines
-   * must include `Connection: close`.
+   * Begins a request. Calls `handle` once Node has parsed the entire packet, because a further request in the packet makes this response
+   * the last.
    */
   begin(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     this.#state = 'responding';
@@ -74,7 +74,7 @@ export class Connection {
     });
   }
 
-  /** Closes the connection after the pending response, and drops all further input. */
+  /** Closes the connection after the pending response and drops all further input. */
   closeAfterResponse(): void {
     if (this.#response === null) {
       this.close();
@@ -100,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Responds to a malformed request with a bare status, and closes the connection. If the client could mistake the status for
-   * the response to an earlier request, destroys the connection instead and returns false.
+   * Responds to a malformed request with a bare status and closes the connection. If the client could mistake the status for the response
+   * to an earlier request, destroys the connection instead and returns false.
    */
   refuse(statusLine: string): boolean {
     const { socket } = this;
@@ -118,8 +118,8 @@ export class Connection {
   }
 
   /**
-   * Starts draining. Each response now includes `Connection: close`, and the connection closes after being idle for `idleMs`. A new
-   * connection stays open for its first request.
+   * Starts draining. From then on, each response includes `Connection: close`, and the connection closes after being idle for `idleMs`. A
+   * new connection stays open for its first request.
    */
   drain(drain: Drain): void {
     this.#drain = drain;

@@ -33,9 +33,9 @@ export function passesCrossSiteCheck(
 }
 
 /**
- * Refuses requests from other sites that embed a page as an image, frame or script (Fetch Metadata, resource isolation policy).
- * The other site can't read the page anyway, but rendering it sends requests to the service. Links and clients without Fetch
- * Metadata still work.
+ * Refuses requests from other sites that embed a page as an image, frame or script (Fetch Metadata, resource isolation policy). The other
+ * site can't read the page anyway, but rendering the page sends requests to the service. Links and clients without Fetch Metadata still
+ * work.
  */
 export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const site = req.get('sec-fetch-site') ?? 'none';

@@ -57,7 +57,7 @@ export class HttpServer {
     return this.#connections.get(req.socket)?.refusesRequest === true;
   }
 
-  /** Shuts the server down (shutdown.ts). Resolves to true if that took at most `withinMs`. */
+  /** Shuts the server down (shutdown.ts). Resolves to true if the shutdown took at most `withinMs`. */
   async drain(withinMs: number): Promise<boolean> {
     return this.#shutdown.drain(withinMs);
   }

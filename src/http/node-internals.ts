@@ -35,8 +35,8 @@ export function replaceDestroySoon(socket: Socket, close: () => void): void {
 }
 
 /**
- * Reads and drops all further input. Detaching the parser also removes Node's `resume` listener, which restarts a paused
- * socket. The parser is therefore detached on the next `resume`, and a flowing socket is paused to trigger that event.
+ * Reads and drops all further input. Detaching the parser also removes Node's `resume` listener, which restarts a paused socket. The parser
+ * is therefore detached on the next `resume`, and a flowing socket is paused and resumed to trigger that event.
  */
 export function discardInput(socket: Socket): void {
   const isFlowing = socket.readableFlowing === true;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Details of a request that is being served, for handlers and upstream requests to read and extend. */
+/** Details of the request being served, which are logged and partly sent with upstream requests. */
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;

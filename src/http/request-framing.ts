@@ -25,7 +25,7 @@ export function checkFraming(req: IncomingMessage): AppError | null {
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
-/** Checks for exactly one valid Host header, optional in HTTP/1.0 (RFC 9112 §3.2). `req.headers` would hide duplicates. */
+/** Requires exactly one valid Host header, or at most one in HTTP/1.0 (RFC 9112 §3.2). `req.headers` would hide duplicates. */
 function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
   let host: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -25,7 +25,7 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
       return `${BASE}${version}/${file}`;
     },
     /**
-     * Serves `/assets/…` for GET and HEAD. Browsers cache a file under its current URL. A URL with no version, or with a different one,
+     * Serves `/assets/…` for GET and HEAD. Browsers cache a file under its current URL. A URL with no version, or with another version,
      * gets this process's file, which must not be cached.
      */
     serve: (req: Request, res: Response, next: NextFunction): void => {

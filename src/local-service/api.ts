@@ -22,7 +22,7 @@ const DEFAULT_ITEMS = 50;
 
 type ItemsIn = (workspace: Workspace) => Items<unknown>;
 
-/** Serves the API in interface 4.4 and 4.5 under `/api/public/v1`. Other requests under this path get a 404 or 405. */
+/** Serves the API (interface 4.4 and 4.5) under `/api/public/v1`. Other requests under this path get a 404 or 405. */
 export function apiRoutes(
   seed: SeedWorkspaces,
   accessTokens: OAuthStore['accessTokens'],

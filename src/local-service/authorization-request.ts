@@ -28,7 +28,7 @@ export interface Registration {
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Checks the parameters of interface 4.1 and RFC 7636 §4.3, in the order given in RFC 6749 §4.1.2.1. The client and the redirect
+ * Checks the parameters (interface 4.1, RFC 7636 §4.3) in the order given in RFC 6749 §4.1.2.1. The client and the redirect
  * URI come first, because all other errors are reported in a redirect. A parameter without a value is treated as absent.
  */
 export function checkAuthorizationRequest(rawQuery: string, registration: Registration): AuthorizationCheck {

@@ -51,7 +51,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
   };
 
   return {
-    /** Sets a cookie for a browser that has not signed in, and returns its value. */
+    /** Sets a cookie for a browser that has not signed in, and returns the cookie's value. */
     setCookie(res: Response): string {
       const secret = newSecret();
       res.cookie(COOKIE, secret, attributes);
@@ -65,7 +65,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
       const account = ACCOUNTS.find(({ id }) => id === userId);
       return { secret, ...(account !== undefined && { account }) };
     },
-    /** Signs the account in under a new cookie, because an attacker may have planted the old cookie (session fixation). */
+    /** Signs the account in with a new cookie, because an attacker may have planted the old cookie (session fixation). */
     async signIn(res: Response, before: Browser, account: Account): Promise<void> {
       await forget(before);
       const secret = newSecret();
@@ -81,7 +81,7 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
 
 /**
  * Returns the token that protects a form against cross-site requests: an HMAC of the authorization query, keyed with the
- * browser's cookie. A form that was shown for one app or scope can't be sent for another.
+ * browser's cookie. A form that was shown for one app or scope can't be submitted for another.
  */
 export function toFormToken(browserSecret: string, query: string): string {
   return createHmac('sha256', browserSecret).update(`form\n${query}`).digest('base64url');

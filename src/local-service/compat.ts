@@ -94,7 +94,7 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
 
 /**
  * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 requires form-encoding the id and secret, but many clients send
- * both as they are. Credentials that match the registered app as sent are not decoded.
+ * both unencoded. Credentials that already match the registered app are not decoded.
  */
 function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
   const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];

@@ -46,7 +46,7 @@ export function apiErrorHandler(log: Logger): ErrorRequestHandler {
 
 export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler {
   return errorHandler(log, (error, req, res) => {
-    // If Redis is down, the same URL may work again in a moment.
+    // If Redis is down, the page offers to retry the same URL.
     const retryAt = error.status === 503 ? req.originalUrl : undefined;
     res
       .status(error.status)
@@ -77,7 +77,7 @@ export function refusePath(): RequestHandler {
 
 /**
  * Converts any error to a ServiceError and passes it to `send`. A Redis failure becomes a 503 with `Retry-After`. An unknown
- * error becomes a 500 that hides the cause; only the log shows the cause.
+ * error becomes a 500; only the log shows the cause.
  */
 function errorHandler(
   log: Logger,

@@ -8,7 +8,7 @@ import { startPrivateRedis } from '../redis/private-redis.ts';
 import { loadProcessSettings } from './config.ts';
 import { createLocalService, serve } from './local-service.ts';
 
-/** Runs the local service on its own until `ended` resolves, then closes everything. */
+/** Runs the local service as a standalone process until `ended` resolves. */
 async function run(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config, logLevel, ...settings } = loadProcessSettings(env);
   const log = createLog(logLevel);

@@ -38,7 +38,7 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
  * Creates the @node-oauth/oauth2-server model for one token request. The library runs the steps of both grant types. The model
- * gives the library access to the store, and makes checks that the library makes too late or reports with the wrong error.
+ * gives the library access to the store, and performs the checks that the library performs too late or reports with the wrong error.
  * Methods reject with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
@@ -125,7 +125,7 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // The library's types require these methods, but only parts of the library that this service doesn't use call them.
+    // The library's types require these methods, but this service uses no part of the library that calls them.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };

@@ -7,12 +7,12 @@ const DAY_SECONDS = 86_400;
 /** Time for which Redis keeps used codes and expired tokens, so that errors can say "used" or "expired". */
 const REMEMBER_SECONDS = DAY_SECONDS;
 
-/** Time without use after which a refresh token and its grant expire. */
+/** Idle timeout of a refresh token and its grant. */
 export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
 
 /** A user's consent. Codes and tokens refer to their grant, so revoking a grant revokes all its codes and tokens. */
 export interface Grant {
-  /** The app that the user authorised. A code or token issued to another app is an `invalid_grant` (interface, section 7). */
+  /** The app that the user authorised. A code or token issued to another app is refused with `invalid_grant` (interface, section 7). */
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];

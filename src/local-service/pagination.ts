@@ -42,7 +42,7 @@ interface Cursor {
 
 const MAX_LIMIT = 100;
 const CURSOR_SECONDS = 3_600;
-/** The cursor encryption key expires after 30 days in which cursors were neither issued nor used. */
+/** The cursor encryption key expires if no cursor is issued or used for 30 days. */
 const KEY_IDLE_SECONDS = 30 * 86_400;
 const MAX_CURSOR_LENGTH = 1_024;
 const NONCE_BYTES = 12;

@@ -29,7 +29,7 @@ export function tokenEndpoint(
 }
 
 /**
- * Responds with one of the four errors in interface section 7: `invalid_client` with a 401, and the other errors with a 400.
+ * Responds with one of the four errors in section 7 of the interface: `invalid_client` with a 401, and the other errors with a 400.
  * Failures of the service itself get a 503 or 500 in the API format. If `takesBasic` is set, a 401 offers HTTP Basic (§5.2).
  */
 export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
@@ -98,7 +98,7 @@ function readTokenRequest(req: Request): TokenRequest {
   return request;
 }
 
-/** Returns whether a text consists of VSCHAR (RFC 6749 appendix A), the characters allowed in a client id or secret. */
+/** Returns whether a string consists only of VSCHAR (RFC 6749 appendix A), the characters allowed in a client id or secret. */
 function isVisible(text: string | undefined): boolean {
   return text !== undefined && /^[\x20-\x7e]+$/.test(text);
 }

@@ -51,7 +51,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
   };
 }
 
-/** Throws if the response is an error or has no code (RFC 6749 §4.1.2.1). Shows only plain error codes, as any site can link here. */
+/** Throws if the response is an error or has no code (RFC 6749 §4.1.2.1). Shows only plain error codes, because any site can link here. */
 function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
   const error = query.get('error');
   if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
@@ -66,7 +66,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
   if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
 }
 
-/** Throws the error for a failed code exchange. The user must sign in again, because the code may be used up. */
+/** Throws the error for a failed code exchange. The user must sign in again, because the code may already have been used. */
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {

@@ -56,7 +56,7 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Maximum lifetime of a token, in seconds. No session lasts longer, and the expiry is still a valid date. */
+/** Maximum lifetime of a token, in seconds. No session lasts longer, and an expiry that far ahead is still a valid date. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
 
 /** Maximum size of a token response. Real responses are smaller, and a malicious response of this size can't exhaust memory. */
@@ -77,8 +77,8 @@ const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Creates a confidential client for the service's authorization server, using openid-client. The client sends its credentials
- * in the form body, and always uses PKCE with S256 and `state`.
+ * Creates a confidential client for the service's authorization server, using openid-client. The client sends its credentials in the form
+ * body and always uses PKCE with S256 and `state`.
  */
 export function createOAuthClient(options: {
   readonly publicOrigin: string;

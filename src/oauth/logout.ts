@@ -31,7 +31,7 @@ function throwStillSignedIn(error: unknown): never {
   throw new StoreUnavailableError(error, detail);
 }
 
-/** Refuses other methods with 405. Sign-out is not safe (RFC 9110 §9.2.1), so links and images must not trigger it. */
+/** Refuses other methods with 405. A sign-out request is not safe (RFC 9110 §9.2.1), so links and images must not trigger it. */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
   const detail = 'You are not signed out. Select Sign out at the top of any page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));

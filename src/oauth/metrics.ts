@@ -73,7 +73,7 @@ export function createOAuthMetrics(registry: Registry) {
   );
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_token_refresh_wait_seconds',
-    help: 'Time that a token refresh waited for a refresh in another process.',
+    help: 'Time that a token refresh spent waiting for a refresh in another process.',
   }).series({});
   return {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),

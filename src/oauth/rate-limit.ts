@@ -52,7 +52,7 @@ export function createSignInLimit(deps: {
       createHmac('sha256', addressKey.current)
         .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))
         .digest('base64url'),
-    // By default, the library checks its configuration on the first request and prints to the console.
+    // By default, express-rate-limit checks its configuration on the first request and prints to the console.
     validate: false,
     // Don't tell clients how much of the limit is left.
     legacyHeaders: false,

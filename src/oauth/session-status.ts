@@ -8,16 +8,16 @@ import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `GET /auth/session`: reports whether the browser is signed in, and until when. Doesn't restart the idle timeout, so pages may
- * poll this endpoint. Times are ISO 8601, UTC.
+ * `GET /auth/session`: reports whether the browser is signed in, and until when. Doesn't restart the idle timeout, so pages may poll this
+ * endpoint. Times are in ISO 8601 format and in UTC.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => deps.store.peek(id, context));
 }
 
 /**
- * `POST /auth/session`: restarts the idle timeout, like any use of the session, and responds like GET. Pages send this request when
- * the user chooses to stay signed in. SESSION_MAX_SECONDS and the cross-site check apply.
+ * `POST /auth/session`: restarts the idle timeout, like any use of the session, and responds like GET. Pages send this request when the
+ * user chooses to stay signed in. SESSION_MAX_SECONDS still applies, and requests from other sites are refused.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;

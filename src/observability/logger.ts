@@ -8,7 +8,7 @@ export interface Logger extends PinoLogger {
   writeLine(level: 'debug' | 'info', fields: LineFields): void;
 }
 
-/** The values are plain, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
+/** Values are never objects, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
 type LineFields = Readonly<Record<string, string | number | boolean | undefined>> & { readonly msg: string };
 
 /**

@@ -13,14 +13,14 @@ export type RedisClient = Redis | Cluster;
 /** The event that closeRedis() emits to stop the client's timers and close its extra connections. */
 const CLOSING = Symbol('closing');
 
-/** How often to refresh the slots. ioredis keeps its `slotsRefreshInterval` running if a client is closed during a refresh. */
+/** Interval between slot refreshes. Replaces ioredis's `slotsRefreshInterval`, which keeps running if a client closes during a refresh. */
 const REFRESH_SLOTS_EVERY_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to Redis in the background, and reconnects whenever the connection is lost. Commands fail immediately while there is
- * no connection. Logs once when the connection is lost and once when it is restored, without the URL or password.
+ * Connects to Redis in the background and reconnects whenever the connection is lost. Commands fail immediately while there is no
+ * connection. Logs once when the connection is lost and once when it is restored, without the URL or password.
  */
 export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   const client = target.kind === 'cluster' ? connectCluster(target, log) : connect(target);
@@ -106,7 +106,7 @@ function connect(target: Exclude<RedisTarget, { kind: 'cluster' }>): Redis {
 
 export type ConnectionOptions = ReturnType<typeof connectionOptions>;
 
-/** Returns the options for every connection. Commands never wait for a connection, and are never sent twice. */
+/** Returns the options for every connection. Commands never wait for a connection and are never sent twice. */
 function connectionOptions({ username, password }: RedisLogin) {
   return {
     // Pipelines reference each other, so minor garbage collections can't free them (docs/decisions/0004).

@@ -130,7 +130,7 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
 /** Restores the old login. On a node that no longer accepts the old login, the connection keeps the new login. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
-  // A connection without a password uses the default user, for which Redis then accepts any password.
+  // A connection without a password uses the default user, whose password Redis then doesn't check.
   const login = { username: username ?? 'default', password: password ?? '' };
   await signIn(connection, login).catch(() => {});
 }

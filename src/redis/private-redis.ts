@@ -12,9 +12,9 @@ export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 const START_WITHIN_MS = 10_000;
 
 /**
- * Supervises Redis from a shell that briefly outlives this process. When this process ends, even through kill -9, the pipe on the shell's
- * standard input closes. The shell then stops Redis, even a paused Redis, and removes the folder. The shell prints the process id of Redis,
- * followed by the output from Redis.
+ * Supervises Redis from a shell that briefly outlives this process. When this process ends, even if killed by SIGKILL, the pipe on the
+ * shell's standard input closes. The shell then stops Redis (even if paused) and removes the folder. The shell prints the process id of
+ * Redis, followed by the output from Redis.
  */
 const SUPERVISOR = `
   folder=$1
@@ -42,7 +42,7 @@ export async function startPrivateRedis(settings: readonly string[] = [], mode: 
   const conf = ['port 0', `unixsocket ${socket}`, 'unixsocketperm 700', 'save ""', 'appendonly no'];
   await writeFile(join(folder, 'redis.conf'), [...conf, `dir ${folder}`, ...settings, ''].join('\n'));
 
-  // Detached, so that Ctrl-C reaches only this process. Redis stops after this process has finished.
+  // Detach the shell, so that Ctrl-C reaches only this process. Redis stops after this process has finished.
   const args = [folder, ...(mode === 'sentinel' ? ['--sentinel'] : [])];
   const supervisor = spawn('sh', ['-c', SUPERVISOR, 'redis-supervisor', ...args], {
     stdio: ['pipe', 'pipe', 'ignore'],

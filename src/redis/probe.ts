@@ -3,7 +3,7 @@ import { settlesWithin } from '../promises.ts';
 import { isFull, parseInfo } from './info.ts';
 import type { ReadSession } from './session-reads.ts';
 
-/** Number of keys to probe in a cluster, enough for each master in a typical cluster to have at least one. */
+/** Number of keys to probe in a cluster, enough for each master in a typical cluster to have at least one key. */
 const CLUSTER_PROBES = 16;
 /** Maximum wait for INFO, in ms. Load balancers often wait one second for a health check. */
 const INFO_TIMEOUT_MS = 500;
@@ -15,9 +15,9 @@ export function probeKeys(redis: Redis | Cluster, prefix: string): string[] {
 }
 
 /**
- * Returns whether Redis serves sessions, tested with the command that each request uses to read its session. A Redis that refuses writes
- * (READONLY, MISCONF, NOREPLICAS) also refuses `GETEX`, even though it replies to PING. In a cluster, one working master is enough, because
- * an outage of another master must not remove every process from the load balancer.
+ * Tests whether Redis serves sessions, using the command with which each request reads its session. A Redis that refuses writes (READONLY,
+ * MISCONF, NOREPLICAS) also refuses `GETEX`, even though it replies to PING. In a cluster, one working master is enough, because an outage
+ * of another master must not remove every process from the load balancer.
  */
 export async function servesSessions(
   redis: Redis | Cluster,

@@ -31,10 +31,10 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads the sessions requested in one turn of the event loop. A single command reads them all, which halves the cost (docs/decisions/0004).
- * The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a
- * session that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in
- * different slots.
+ * Reads all sessions requested in one turn of the event loop with a single command, which halves the cost (docs/decisions/0004). The
+ * command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a session
+ * that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in different
+ * slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));

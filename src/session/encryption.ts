@@ -9,7 +9,7 @@ export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
  * Encrypts text with AES-256-GCM (NIST SP 800-38D), under a key that HKDF-SHA-256 (RFC 5869) derives from a session key and a secret.
- * `secret` is known only to the rightful reader, like the id in the session cookie. `name` is the Redis key, so that a value copied to
+ * `secret` is a value that Redis doesn't store, such as the id in the session cookie. `name` is the Redis key, so that a value copied to
  * another key can't be decrypted.
  *
  * An encrypted value has the form `version.key-name.base64url(nonce | ciphertext | tag)`. The key name identifies the session key, so
@@ -75,7 +75,7 @@ function encryptionKey(sessionKey: Buffer, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', sessionKey, secret, 'cloakroom sealing', 32));
 }
 
-/** Names a session key without revealing anything about it. Values in Redis contain the name. */
+/** Returns a name for a session key that reveals nothing about the key. Values in Redis contain the name. */
 function keyName(sessionKey: Buffer): string {
   return createHash('sha256')
     .update('cloakroom key name')

@@ -44,7 +44,7 @@ export function parseRecord(text: string): SessionRecord | null {
   }
 }
 
-/** Returns whether two grants come from the same refresh. A service may reissue an access token with a new refresh token. */
+/** Returns whether two grants come from the same refresh. A service may reissue the same access token with a new refresh token. */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }

@@ -27,7 +27,7 @@ export interface SessionStoreOptions {
 
 /** Replaces the value of an ended session, so that a late write finds neither the old value nor an unused key. */
 const TOMBSTONE = 'ended';
-/** Longer than a sign-in takes to create its session. Once the tombstone has expired, late writes fail because the key is missing. */
+/** Exceeds the time a sign-in takes to create its session. Once the tombstone has expired, late writes fail because the key is missing. */
 const TOMBSTONE_SECONDS = 600;
 
 /** A record takes 1 to 5 kB, depending on its tokens, so the cache takes at most 50 MB. */
@@ -41,7 +41,7 @@ const COMPARE_AND_SET = `
   return 1`;
 
 /**
- * Writes the tombstone, and returns 1 only to the caller that ended the session. If Redis is full and refuses the tombstone, the script
+ * Writes the tombstone and returns 1 only to the caller that ended the session. If Redis is full and refuses the tombstone, the script
  * deletes the key instead. A late compare-and-set then also fails.
  */
 const END = `
@@ -66,8 +66,8 @@ export function createSessionStore(options: SessionStoreOptions) {
 
   // Caches only decrypted records, not whether a session exists, so read() goes to Redis each time. Decryption takes as much CPU time as
   // the rest of a proxied request; hashing the id for the key name accounts for much of that. A cached record is used only if the id and
-  // the encrypted bytes match. A value copied to another session's key is decrypted again, and refused. Changing the session keys clears
-  // the cache, because a removed key must no longer decrypt anything.
+  // the encrypted bytes match. A value copied to another session's key is therefore decrypted again and refused. Changing the session keys
+  // clears the cache, because a removed key must no longer decrypt anything.
   const cache = derive(
     encryption.keyring,
     () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),

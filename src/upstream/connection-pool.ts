@@ -26,7 +26,7 @@ interface Connection {
   readonly client: Client;
   /** Handler for the current request; null while the connection is idle. */
   handler: PooledHandler | null;
-  /** A time from performance.now(). */
+  /** Time at which REST_MS will have passed, as returned by performance.now(). */
   restsUntil: number;
 }
 

@@ -17,7 +17,7 @@ export function createServiceMetrics<C extends string>(
 ): Readonly<Record<C, RecordServiceResponse>> {
   const responses = createDurationHistogram(registry, {
     name: 'cloakroom_upstream_request_duration_seconds',
-    help: 'Time from a request to the service until its response head, by caller and status class.',
+    help: 'Time from sending a request to the service to receiving the response head, by caller and status class.',
   });
   const record = (caller: C): RecordServiceResponse => {
     const aborted = responses.series({ caller, status: 'aborted' });

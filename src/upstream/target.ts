@@ -53,8 +53,8 @@ function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
 }
 
 /**
- * Returns whether a path, exactly as received, is under an allowed prefix. Decoding can't change a prefix. Dot segments, which could lead
- * out of a prefix, have already been refused.
+ * Returns whether a path, exactly as received, is under an allowed prefix. A prefix contains nothing that a server could decode. Dot
+ * segments, which could lead out of a prefix, have already been refused.
  */
 function isUnder(path: string, apiPaths: readonly string[]): boolean {
   return apiPaths.some((prefix) => path.startsWith(prefix));
@@ -84,8 +84,8 @@ function untilStable(text: string, round: (text: string) => string): string | nu
 }
 
 /**
- * Normalises characters as a server might. Resolves compatibility forms (fullwidth, small, ligatures), and slashes that NFKD keeps. Drops
- * accents and invisible characters, and ignores case. Decodes any percent-escapes that result.
+ * Normalises characters as a server might. Replaces compatibility forms (fullwidth, small, ligatures) and slash look-alikes that NFKD
+ * keeps. Drops accents and invisible characters, and ignores case. Decodes any percent-escapes that result.
  */
 function toPlainText(text: string): string {
   // Plain ASCII only needs lower-casing. A remaining `%` comes from a look-alike character.

@@ -44,7 +44,7 @@ export type ApiClient = ReturnType<typeof createApiClient>;
 interface ServiceResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
-  /** Body of a 200 response; null if the body exceeds the limit, and for any other status. */
+  /** Body of a 200 response; null for any other status, or if the body exceeds the limit. */
   readonly body: Buffer | null;
 }
 
@@ -54,7 +54,7 @@ const ITEM_EXTRA_MS = 1_000;
 
 /** Maximum length of a cursor, which must fit into the request head together with the other fields. */
 const MAX_CURSOR_LENGTH = 8_192;
-/** Maximum number of items on a page, a hundred times the maximum page size. More items would block the event loop. */
+/** Maximum number of items in a response, a hundred times the maximum page size. More items would block the event loop. */
 const MAX_ITEMS = 10_000;
 
 const pageSchema = z.object({

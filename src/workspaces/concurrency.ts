@@ -8,7 +8,7 @@ import { abortSignalOf } from './api-client.ts';
 export interface PageLimits {
   /** Per session. */
   readonly perSession: number;
-  /** Limit for all sessions; unlimited by default. A session can use half of what the others leave, but at least two requests. */
+  /** Limit for all sessions; unlimited by default. A session can use half of what other sessions leave free, but at least two requests. */
   readonly total?: number;
 }
 
@@ -18,7 +18,7 @@ const LEAST_PER_SESSION = 2;
 /**
  * Counts each session's requests in flight, so that one session can't take all memory and connections to the service. The
  * returned function begins a request, and returns a function that ends the request, or null if the limit has been reached.
- * Unlike the gateway's limits, this limiter doesn't queue requests.
+ * Unlike the gateway, this limiter doesn't queue requests.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();

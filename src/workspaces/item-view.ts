@@ -1,6 +1,6 @@
 import { capitalise, isVisible, shorten } from './shown-text.ts';
 
-/** An item of any kind, as shown on a page. Item texts are untrusted, and templates escape them. */
+/** An item of any kind, as shown on a page. All text is untrusted, so templates escape it. */
 export interface ItemView {
   readonly name: string;
   readonly description: string;
@@ -54,7 +54,7 @@ const MAX_URL = 2_048;
 /** Maximum number of values in an array or object shown as JSON. */
 const MAX_JSON_VALUES = 1_000;
 /**
- * Maximum number of characters in all texts on a page. The HTML may take six times as many bytes, and rendering more would
+ * Maximum total number of characters in the items on a page. The HTML may take six times as many bytes, and rendering more would
  * block the event loop. A hundred typical items stay far below this limit.
  */
 const MAX_ON_PAGE = 1_000_000;
@@ -235,7 +235,7 @@ function toPersonName({ firstName, lastName }: Fields): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** Returns whether a text is an HTTPS URL. Links with other schemes could run scripts or send data unencrypted. */
+/** Returns whether a string is an HTTPS URL. Links with other schemes could run scripts or send data unencrypted. */
 function isHttpsUrl(text: string): boolean {
   return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
 }

@@ -11,7 +11,7 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** A list and its URLs, whichever part of the list a page shows. */
+/** A list and its URLs, independent of the page shown. */
 export interface ShownList {
   /** The kind of item, in the plural: `workspaces`. */
   readonly kind: string;
@@ -54,7 +54,7 @@ export interface ListView {
   readonly path: string;
 }
 
-/** The links between pages. A link without a target is absent. */
+/** The links between pages; each is absent if it doesn't apply. */
 interface Pagination {
   readonly page: number;
   readonly first?: string;

@@ -47,7 +47,7 @@ export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** Returns a function that takes a workspace from the service, or null, and creates the view of a search in it. */
+/** Returns a function that takes a workspace from the service, or null, and creates the view of its search results. */
 export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
   const list = toSearchResultView(toItemList(place), result, search);
   const part = ` that match “${toTitlePart(search.words)}”`;
@@ -95,7 +95,7 @@ function toItemList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList
 
 const MAX_IN_TITLE = 30;
 
-/** Formats a text for a page title. Removes direction marks, which would reorder the surrounding words. */
+/** Formats text for a page title. Removes direction marks, which would reorder the surrounding words. */
 function toTitlePart(text: string): string {
   const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
   return shorten(plain.trim(), MAX_IN_TITLE);

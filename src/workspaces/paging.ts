@@ -116,7 +116,7 @@ export function createPaging(deps: {
 }
 
 /**
- * Returns a function that refuses repeated cursors, because the same pages would repeat forever. Only digests are kept, because
+ * Returns a function that refuses repeated cursors, which would repeat the same pages forever. Only digests are kept, because
  * cursors may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {

@@ -44,7 +44,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const { kinds, pageSize } = deps;
   const router = Router({ caseSensitive: true });
 
-  /** Gives error pages the navigation and the link back, even if reading the session fails. */
+  /** Adds the navigation and the back link to error pages, even if reading the session fails. */
   const frameErrorPages: RequestHandler = (req, res, next) => {
     const own =
       'id' in req.params
@@ -104,7 +104,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   return router;
 }
 
-/** Drops errors after the client has disconnected, because there is no connection left to send them over. */
+/** Ignores errors after the client has disconnected, because they can't be sent. */
 const ignoreAfterDisconnect: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (!res.destroyed) next(error);
 };

@@ -19,7 +19,7 @@ const ENOUGH_ITEMS = 100;
 
 /**
  * Returns a function that searches a list for words by reading its pages, because the service has no search. The search reads
- * pages of 100 items from page `from` onwards. It stops after enough matches or at one of `seek`'s limits. Rejects like `seek`.
+ * pages of 100 items from page `from` onwards, until it has enough matches or reaches one of `seek`'s limits. Rejects like `seek`.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {

@@ -1,9 +1,9 @@
-/** Returns whether a text contains more than white space, combining marks and invisible characters. */
+/** Returns whether a string contains more than white space, combining marks and invisible characters. */
 export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }
 
-/** Truncates text to at most this many UTF-16 code units, without splitting a character, and appends an ellipsis. */
+/** Truncates text longer than `maxLength` UTF-16 code units without splitting a character, and appends an ellipsis. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…`;

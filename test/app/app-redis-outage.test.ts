@@ -22,7 +22,7 @@ afterEach(() => {
 
 const app = () => request(testApp.origin);
 
-/** Resolves with the response, and fails if the response takes 2 s or longer. */
+/** Resolves with the response, or rejects if the response takes 2 s or longer. */
 async function within2Seconds(sent: request.Test): Promise<request.Response> {
   using watch = startStopwatch();
   const response = await sent;

@@ -33,13 +33,13 @@ afterEach(() => {
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
-/** Sends an API request, and resolves with the status. */
+/** Sends an API request and resolves with the status. */
 const request = async (cookie: string) => {
   const response = await fetch(metrics.testApp.origin + API_PATH, { headers: { cookie } });
   await response.text();
   return response.status;
 };
-/** Holds the response to a token request, and resolves with a function that sends the response. Other requests get an empty 200. */
+/** Holds the response to a token request and resolves with a function that sends the response. Other requests get an empty 200. */
 const holdRefresh = async () =>
   new Promise<() => void>((resolve) => {
     metrics.testApp.intercept = (req, res) => {
@@ -70,7 +70,7 @@ const respondToRefresh = (body: object | null) => {
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
 
 describe('signing in and out', () => {
-  test('counts the started sign-in, the successful sign-in and the session', async () => {
+  test('increments the counters of sign-ins, token requests and sessions', async () => {
     const { browser } = await metrics.testApp.signIn();
     await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
     await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');

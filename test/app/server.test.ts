@@ -66,7 +66,7 @@ describe('during a drain, the server', () => {
     expect(await drained).toBe(true);
   });
 
-  /** Checks readiness three times, and advances the clock in between without affecting timers. */
+  /** Checks readiness three times and advances the clock in between without affecting timers. */
   const checkEvery = async (ms: number, check: () => Promise<string>) => {
     const now = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now');

@@ -201,7 +201,7 @@ test('when a page fails to load, the user sees an error and the items loaded so 
 test('if Cloakroom responds with an earlier page, no item is shown twice and loading continues', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
   const requests = requestsOf(page);
-  // The service reports an expired cursor. When Cloakroom restarts from the first page, the service refuses the second page.
+  // The service reports an expired cursor. When Cloakroom then starts again from the first page, the service refuses the second page.
   let state: 'expired' | 'walking' | 'refused' = 'expired';
   e2e.testApp.intercept = ({ url = '' }, res) => {
     if (state === 'refused' || !LISTS.test(url)) return false;
@@ -235,7 +235,7 @@ test('if the list becomes shorter during loading, the page reports that the list
   expect(await names(page)).not.toContain('The only one left');
 });
 
-test('a click on Load all pages after the session has ended leads to sign-in and back to the list', async () => {
+test('after the session has ended, Load all pages leads to sign-in and back to the list', async () => {
   const { page, context } = await e2e.openSignedIn('/workspaces?limit=50&page=1');
   await (await sessionControls(context, e2e.testApp)).end();
   await loadAll(page);

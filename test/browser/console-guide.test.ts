@@ -39,7 +39,7 @@ test('without JavaScript, the guide shows no copy buttons', async () => {
   expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out']);
 });
 
-/** Runs code in the page with the exports of the guide in scope, and returns the result. */
+/** Runs code in the page with the exports of the guide in scope and returns the result. */
 async function run(code: string): Promise<unknown> {
   const { page } = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
@@ -133,7 +133,7 @@ test.each(['null', '{', ''])('an error response with the body %j still becomes a
   });
 });
 
-test('a request after the session has ended leads to sign-in and back, but a 401 from the service does not', async () => {
+test('a request without a session leads to sign-in and back, but a 401 from the service does not', async () => {
   const { page, context } = await at.open({}, '/console/guide#vite');
   const request = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());

@@ -29,7 +29,7 @@ async function download(control: Locator): Promise<Download> {
   return file;
 }
 
-/** Downloads an export without the page's script. */
+/** Downloads an export without using the page's script. */
 async function expectedFile(path: string): Promise<string> {
   return (await page.context().request.get(e2e.testApp.origin + path)).text();
 }
@@ -269,7 +269,7 @@ describe('exports', () => {
     expect(await status().count()).toBe(1);
   });
 
-  test('a click on an export link with a modifier key is left to the browser', async () => {
+  test('a click with a modifier key on an export link is left to the browser', async () => {
     await link('CSV').click({ modifiers: ['Alt'] });
     expect(await status().count()).toBe(0);
   });

@@ -52,7 +52,7 @@ test('the security checks detect a request to another site', async () => {
 });
 
 test.each([true, false])(
-  'the accessibility checks include noscript only without JavaScript (JavaScript: %s)',
+  'the accessibility checks include noscript elements only if JavaScript is off (JavaScript: %s)',
   async (javaScriptEnabled) => {
     const markup = '<noscript><p><button></button></p></noscript>';
     await using shown = await shownViews.show(landing, { javaScriptEnabled }, async (context) =>

@@ -6,7 +6,7 @@ import { startE2e } from '../support/e2e/start-e2e.ts';
 import { waitForSessionStatus, type WatchedPage } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
-/** One second into the last two minutes of the one-hour idle timeout. */
+/** Just under two minutes before the end of the one-hour idle timeout. */
 const NEAR_THE_END = '58:01';
 /** Slightly less than two minutes, because Cloakroom's clock keeps running during the test. */
 const LEFT_MS = 115_000;

@@ -9,7 +9,7 @@ import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import { waitForSessionStatus, signIn } from '../support/e2e/watched-page.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-/** One second into the last two minutes of the one-hour idle timeout. */
+/** Just under two minutes before the end of the one-hour idle timeout. */
 const NEAR_THE_END = '58:01';
 
 const workspaces: Pick<View, 'path' | 'status'> = { path: '/workspaces', status: 200 };

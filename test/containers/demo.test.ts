@@ -52,7 +52,7 @@ describe('docker compose --profile demo up', () => {
   test('serves sessions again once the app container has restarted', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['stop', testApp.container('app')]);
-    // During this delay, Docker tries to restart the relay but fails, because the app's network is down.
+    // During this delay, Docker fails to restart the relay, because the app's network is down.
     await delay(1_500);
     await docker(['start', testApp.container('app')]);
     // The relay to the local service has to join the app's new network.
@@ -166,7 +166,7 @@ describe('docker compose --profile demo up', () => {
     const health = async () => inspect<string>(app, '.State.Health.Status');
     await eventually(async () => (await health()) === 'healthy', 60_000);
     expect(await health()).toBe('healthy');
-    // The relay shares the app's network, so it also restarts. Other tests need both.
+    // Wait for the relay too, because it shares the app's network and therefore also restarts.
     const startedAt = async (name: string) => inspect<string>(testApp.container(name), '.State.StartedAt');
     await eventually(
       async () => (await startedAt('local-service-in-app')) > (await startedAt('app')),

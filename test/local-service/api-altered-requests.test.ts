@@ -360,7 +360,7 @@ describe('the query of a list request', () => {
 });
 
 describe('a path', () => {
-  /** Returns what the service has at a path. Only the id of a workspace may be percent-encoded. */
+  /** Classifies an API path. Only the id of a workspace may be percent-encoded. */
   function kindOf(path: string): 'route' | 'unknown workspace' | 'unreadable' | 'nothing' {
     if (/^\/workspaces$|^\/authorization\/oauth2\/(?:token)?$/.test(path)) return 'route';
     const encoded = /^\/workspaces\/(?<id>[^/]+)(?:\/rooms|\/murals)?$/.exec(path)?.groups?.['id'];

@@ -183,7 +183,7 @@ describe('a form', () => {
     const { form, cookie } = await fill(signedOut, SIGN_IN);
     await forAll(150, altered(new URLSearchParams(form).toString(), BYTE), async (body) => {
       const response = await post(`local_service=${cookie}`, body);
-      // URLSearchParams drops this leading question mark, and so keeps one at the start of the body.
+      // URLSearchParams drops one leading question mark. Add one, so that the body keeps its own.
       const fields = new URLSearchParams(`?${Buffer.from(body, 'latin1').toString()}`);
       const isRepeated = new Set(fields.keys()).size < fields.size;
       if (fields.get('form_token') !== form.form_token) expectPage(response, 403);

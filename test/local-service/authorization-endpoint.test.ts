@@ -52,7 +52,7 @@ test.each(requests)('an authorization request with %s', async (_name, address, o
 });
 
 test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
-  'an error returns the state %s unchanged',
+  'an error redirect contains the state %s unchanged',
   async (state) => {
     const address = `${authorizationUrl({ state: undefined, scope: undefined })}&state=${state}`;
     const response = await requestRaw(service, `GET ${address}`);
@@ -60,7 +60,7 @@ test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
   },
 );
 
-test('an error returns no state if the request has two states', async () => {
+test('an error redirect contains no state if the request has two states', async () => {
   const location = new URL(locationOf(await request(service).get(`${url}&state=other`)));
   expect(location.searchParams.get('error')).toBe('invalid_request');
   expect(location.searchParams.has('state')).toBe(false);
@@ -94,7 +94,7 @@ test('the consent page shows the app, the account and a description of each scop
 });
 
 const states = ['a%ffb', '%EF%BF%BD', 'a+b%20c', 'a%26b=c', '%c3%a9t%c3%a9', '=='];
-test.each(states)('a code and a denial return the state %s byte for byte', async (state) => {
+test.each(states)('redirects with a code or a denial contain the state %s byte for byte', async (state) => {
   const address = `${authorizationUrl({ state: undefined })}&state=${state}`;
   const browser = openBrowser(service);
   await signInAndAllow(browser);
@@ -106,7 +106,7 @@ test.each(states)('a code and a denial return the state %s byte for byte', async
   }
 });
 
-test('a denial returns access_denied and the state to the app', async () => {
+test('denying access redirects to the app with access_denied and the state', async () => {
   const browser = await signedIn();
   const res = await browser.submit(url, await browser.get(url), 'deny');
   expect(Object.fromEntries(new URL(locationOf(res)).searchParams)).toEqual({
@@ -135,7 +135,7 @@ test('the password for another account is refused', async () => {
   expect(res.status).toBe(401);
 });
 
-test('an open sign-in page still works after a sign-in in another tab', async () => {
+test('an open sign-in page still works after the user has signed in from another tab', async () => {
   const browser = openBrowser(service);
   const [one, other] = [authorizationUrl({ state: 'one' }), authorizationUrl({ state: 'other' })];
   const [page, late] = [await browser.get(one), await browser.get(other)];

@@ -138,7 +138,7 @@ test('while Redis is down, a signed-in browser gets a 503 page with a request id
   expect(res.text).toContain(`href="${authorizationUrl().replaceAll('&', '&amp;')}">Try again</a>`);
 });
 
-test('while Redis is down, the process stays healthy, and requests succeed again afterwards', async () => {
+test('the process stays healthy while Redis is down, and requests succeed again afterwards', async () => {
   const { access_token } = await service.newTokens();
   await loseRedis();
   expect((await service.getApi('/workspaces', access_token)).status).toBe(503);

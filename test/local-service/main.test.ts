@@ -30,7 +30,7 @@ const list = async (origin: string, accessToken: string) =>
   fetch(`${origin}/api/public/v1/workspaces`, { headers: { authorization: `Bearer ${accessToken}` } });
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  'the service starts its own Redis, and leaves no process behind after %s',
+  'the service starts its own Redis and leaves no process behind after %s',
   async (signal) => {
     const [program, origin] = await startService();
     await using _program = program;

@@ -21,7 +21,7 @@ const PARTS = fc.array(fc.array(USE, { minLength: 1, maxLength: 5 }), { minLengt
 
 const serverAt = (at: number) => processes[at] as LocalService;
 
-/** All tokens that result from one code. The first token response is from the code exchange. */
+/** All tokens issued from one code. The first token response is from the code exchange. */
 interface Family {
   readonly code: string;
   readonly issued: TokenResponse[];
@@ -36,7 +36,7 @@ async function newFamily(): Promise<Family> {
   return { code, issued: [response.body as TokenResponse], replaced: new Set() };
 }
 
-/** Refreshes, and checks that each refresh token works once and is then refused with `invalid_grant`. */
+/** Sends a refresh request. Checks that no token works twice and that a refused token gets `invalid_grant`. */
 async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
   const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenResponse;
   const wasReplaced = replaced.has(token);

@@ -11,7 +11,7 @@ const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
 
 const listWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
 
-test('of 50 concurrent exchanges of one code, only one receives tokens', async () => {
+test('only one of 50 concurrent exchanges of a code receives tokens', async () => {
   const code = await service.newCode();
   const second = await fixture.start();
   const responses = await Promise.all(

@@ -15,7 +15,7 @@ function createSelf() {
 
 const turn = async () => new Promise(setImmediate);
 
-test('a SIGHUP that arrives early runs the handler once the handler is registered', async () => {
+test('a SIGHUP that arrives early is handled once the handler is registered', async () => {
   const { sighup, hangUp } = createSelf();
   hangUp();
   const ran = new Promise<string>((resolve) => sighup.handle(async () => resolve('ran')));
@@ -85,7 +85,7 @@ async function startInTerminal() {
   };
 }
 
-test('SIGHUP while the terminal is open reloads the secrets', async () => {
+test('if the terminal is still open, SIGHUP reloads the secrets', async () => {
   await using started = await startInTerminal();
   process.kill(started.pid, 'SIGHUP');
   await eventually(async () => (await started.printed()).includes('no secrets to reload'));
@@ -99,7 +99,7 @@ test('closing the terminal ends the process', async () => {
   expect(await started.printed()).not.toContain('no secrets to reload');
 });
 
-/** A module that sends SIGHUP once the app starts listening for it, and prints how many packages have been loaded. */
+/** A module that sends SIGHUP once the app starts listening for it and prints how many packages have been loaded. */
 const SEND_SIGHUP_AT_ONCE = `
   import { createRequire } from 'node:module';
   const { cache } = createRequire('/');

@@ -63,7 +63,7 @@ test('the table describes every variable and its values', () => {
   for (const cells of rows) expect(cells).not.toContainEqual(expect.stringMatching(/^ *$/));
 });
 
-test('the table reflects a changed default, range and file variable', () => {
+test('the table reflects changes to defaults, ranges and file variables', () => {
   const changed = {
     variables: { ...schema.variables, PORT: schema.integer(1, 9).default(8) },
     fileVariables: ['PORT'],

@@ -13,7 +13,7 @@ const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
 
-  // The port mapping determines HOST and PORT. The values of the other exceptions come from files that another service writes.
+  // The port mapping determines HOST and PORT. The other exceptions are set through files that another service writes.
   const exceptions = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
 
   test('passes every variable to the app and to the local service', () => {

@@ -47,8 +47,8 @@ describe.each(DOCUMENTS)('%s', (file) => {
     expect(missingFiles(text)).toEqual([]);
   });
 
-  // Readers copy commands straight from the docs. These tests don't run the commands, because most need a cluster, a container or
-  // an hour. The tests check the shell syntax, and that the npm scripts, files, Compose services and variables exist.
+  // Readers copy commands straight from the docs. These tests don't run the commands, because most need a cluster or a container,
+  // or take an hour. The tests check the shell syntax, and that the npm scripts, files, Compose services and variables exist.
   test('contains only commands whose scripts, files, services and variables exist', () => {
     expect(commandsIn(text).flatMap(missingIn)).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe('the command checks', () => {
   });
 });
 
-/** Returns each relative link in a document, as written, whose target file or heading does not exist. */
+/** Returns the relative links in a document whose target file or heading does not exist. */
 function deadLinks(file: string, text: string): string[] {
   const prose = withoutCode(text);
   return [

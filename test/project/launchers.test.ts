@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** Prints Jest's arguments, except the first, which never changes, and the value of PROPERTY_TIMES. */
+/** Prints all of Jest's arguments except the first, followed by the value of PROPERTY_TIMES. */
 const PRINT_SEED = `console.log(...process.argv.slice(3), process.env['PROPERTY_TIMES'] ?? 1);\n`;
 const PRINT_MODE = `console.log(process.env['NODE_ENV']);\n`;
 
@@ -16,7 +16,7 @@ function lock(...packages: string[]): string {
   return JSON.stringify({ packages: Object.fromEntries(entries) as object });
 }
 
-/** Returns the outcome of a launcher that can't continue. */
+/** Returns the outcome of a launcher that fails with this error output. */
 const refusal = (stderr: unknown) => ({ code: 1, stdout: '', stderr });
 
 const NO_PROGRAMS = { PATH: '' };

@@ -13,7 +13,7 @@ const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
 
 const CALL = /\blog\??(?:\.(?:trace|debug|info|warn|error|fatal)|\[level\])\(/g;
 
-/** Returns the messages that a source logs as literals. */
+/** Returns the log messages that are string literals in a source file. */
 function messagesOf(source: string): string[] {
   return [...source.matchAll(CALL)].flatMap((call) => {
     const last = /'([^'\n]+)'\s*,?\s*$/.exec(argumentsAt(source, call.index + call[0].length));

@@ -11,7 +11,7 @@ const PRINT_NODE = `
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** Creates a project with a fake Node 24 that prints `it` for `-p`. Node 22 has lock files but no executable. */
+/** Creates a project with a fake Node 24, whose `node -p` always prints `it`. Node 22 has lock files but no executable. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';

@@ -31,7 +31,7 @@ interface Entry {
   readonly text: string;
   readonly verdict: string;
   readonly requirements: readonly { readonly id: string; readonly level: string }[];
-  /** The requirement for each group of ids; in a table row, the behaviour of Cloakroom. */
+  /** The requirement for each group of ids, or the behaviour of Cloakroom in a table row. */
   readonly subjects: readonly string[];
   /** The text without the verdict, ids, subjects and tests. */
   readonly reason: string;

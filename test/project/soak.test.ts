@@ -77,7 +77,7 @@ test('the log reveals which sessions ended because their refresh token had alrea
   expect(usedTokens).toEqual([{ session: 'abc', usedAt: 1_000, endedAt: 2_000 }]);
 });
 
-test('20 rotations of the session keys never drop a key, and use at most four keys', () => {
+test('20 rotations of the session keys use at most four keys and never drop a key', () => {
   let created = 0;
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {

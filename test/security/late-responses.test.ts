@@ -30,8 +30,8 @@ test('a late second response never reaches a later request while another connect
     void delay(20).then(() => socket.write(ok('for next')));
     return null;
   };
-  // The pool does not reuse a connection until 100 ms after a response, measured with performance.now(). Stop that clock,
-  // because a busy machine may take longer to send the other requests.
+  // The pool does not reuse a connection until 100 ms after a response, measured with performance.now(). Stop this
+  // clock, because a busy machine may take longer to send the other requests.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect(await responseTo('first', sessions[0]?.cookie ?? '')).toMatch(/for first$/);
   const others = await Promise.all(sessions.map(async ({ cookie }) => responseTo('next', cookie)));

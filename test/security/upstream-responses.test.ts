@@ -105,7 +105,7 @@ describe('an ambiguous response results in service_unreachable and a closed conn
 test('undici#5360 undici: a disconnect during a paused response crashes the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.respond = (request, socket) => {
-    // The gateway holds back the 401 until the token endpoint responds, by when the service has closed the connection.
+    // The gateway holds back the 401 until the token endpoint responds. By then, the service has closed the connection.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);

@@ -13,7 +13,7 @@ const SHORTEST_SENT = 16;
 /** The number of bytes searched in each chunk. Some bodies are 1 GiB, too large to search completely. */
 const BODY_BYTES = 4_096;
 
-/** Read at import, because a child process may end after its test file has finished. */
+/** The path of the test file. Read it at import, because a child process may end after the tests. */
 const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();

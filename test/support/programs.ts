@@ -21,7 +21,7 @@ export async function startProgram(
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    // From Node 22 onwards, npm would leave a compile cache in the folder, as if the program had left files behind.
+    // From Node 22 onwards, npm would leave a compile cache in the folder, where tests check for leftover files.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

@@ -33,7 +33,7 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
       if (response === null) throw new Error('The connection was closed without a response.');
       return response;
     },
-    /** Starts a request. Resolves with the client's and the service's connection once the request head has reached the service. */
+    /** Starts a request. Resolves with the connections of client and service once the service has the request head. */
     async begin(requestLine: string, fields: readonly string[] = [], body = '') {
       const taken = service.takeNextConnection();
       const browser = await openConnection(testApp.config.port);

@@ -1,4 +1,4 @@
-/** The interval between two clock readings, and the maximum time counted between them, in ms. */
+/** The interval between clock readings, and the maximum time counted for each interval, in ms. */
 const TICK_MS = 10;
 const LONGEST_TICK_MS = 20;
 

@@ -8,7 +8,7 @@ const LISTENER = `
     process.stdout.write('port ' + this.address().port + '\\n', () => process.kill(process.pid, 'SIGSTOP'));
   });
 `;
-/** Number of connections that the kernel completes before the program accepts any: one more than the backlog. */
+/** The number of connections that the kernel completes before the program accepts any: one more than the backlog. */
 const COMPLETED_BY_KERNEL = 2;
 
 /** Opens a port on which connections are neither accepted nor refused. */

@@ -81,7 +81,7 @@ function redisUrl(user: string, password: string): string {
 
 /**
  * Returns the ACL file for Redis. Any user may read the file, because the passwords are too random to be recovered from their
- * hashes. The app can run INFO, to detect that Redis is full, and all commands that are neither administrative nor dangerous. The
+ * hashes. The app can run INFO (to detect that Redis is full) and all commands that are neither administrative nor dangerous. The
  * local service has the same permissions for its own keys. `health` can run only PING.
  */
 function redisUsers(appPassword: string, localServicePassword: string): string {

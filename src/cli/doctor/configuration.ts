@@ -77,7 +77,7 @@ function variableOf(text: string): string {
   return (/^\w+/.exec(text)?.[0] ?? '').replace(/_FILE$/, '');
 }
 
-/** Checks that NODE_ENV is `production` on a public origin. A typing error such as `prod` would disable the production checks. */
+/** Checks that NODE_ENV is `production` if the origin is public. A typing error such as `prod` would disable the production checks. */
 function checkMode({ env, publicOrigin }: Settings): Result {
   const mode = env['NODE_ENV'] ?? '';
   if (mode === 'production') return ok('NODE_ENV is production.');
@@ -89,7 +89,7 @@ function checkMode({ env, publicOrigin }: Settings): Result {
   );
 }
 
-/** 32 random bytes have about 30 distinct values, and practically never fewer than 20. */
+/** 32 random bytes have about 30 distinct values and almost never fewer than 20. */
 const MIN_DIFFERENT_BYTES = 20;
 
 /** Finds keys that an attacker could guess because their 32 bytes are not random. Identifies keys only by number. */
@@ -103,7 +103,7 @@ function checkSessionKeys({ values: { SESSION_KEYS: keys } }: Settings): Result 
   );
 }
 
-/** Returns whether a key is printable text, an arithmetic sequence or repetitive. */
+/** Returns whether a key is printable text, is an arithmetic sequence or has too few distinct bytes. */
 function isWeak(key: readonly number[]): boolean {
   const steps = key.slice(1).map((byte, at) => (byte - (key[at] ?? 0) + 256) % 256);
   const isText = key.every((byte) => byte >= 0x20 && byte < 0x7f);

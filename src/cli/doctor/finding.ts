@@ -6,7 +6,7 @@ export type Status = (typeof STATUSES)[number];
 /** The result of a check, worded for the operator. Never contains a secret, or a value that may be a misplaced secret. */
 export interface Result {
   readonly status: Status;
-  /** The state of the subject, and the consequences. Only this field may contain text from a server, such as an address. */
+  /** What the check found, and the consequences. Only this field may contain text from a server, such as an address. */
   readonly detail: string;
   /** The next step; empty if there is nothing to do. */
   readonly remedy: string;
@@ -70,7 +70,7 @@ export function toFinding(id: string, title: string, { status, detail, remedy }:
   return { id, status, title, detail: detail.replaceAll(UNPRINTABLE, '\uFFFD'), remedy };
 }
 
-/** Joins the results that share the worst status, without duplicate texts. */
+/** Joins the results that share the worst status, without duplicate text. */
 export function combineResults(results: readonly Result[]): Result {
   const status = STATUSES.findLast((each) => results.some((result) => result.status === each)) ?? 'ok';
   const those = results.filter((result) => result.status === status);

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { problem, type Result } from './finding.ts';
 
 /**
- * Explanations of errors, matched against their code (or name) and message. The first match applies. The server is the subject
- * of each explanation. The doctor never prints messages from servers or libraries, because they may quote a secret.
+ * Explanations of errors, matched against their code (or name) and message. The first match applies. The server is the
+ * grammatical subject of each explanation. The doctor never prints messages from servers or libraries, because they may quote a secret.
  */
 const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
   [/^ENOTFOUND/, 'can’t be found because its name is not in DNS', 'Check the name and the DNS server.'],

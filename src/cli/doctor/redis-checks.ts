@@ -85,13 +85,13 @@ export function checkRole({ kind, info }: Pick<Master, 'kind' | 'info'>): Result
   const mode = info.get('redis_mode');
   if (mode === 'sentinel') {
     return problem(
-      'REDIS_URL leads to a Sentinel, which stores no data.',
+      'REDIS_URL points to a Sentinel, which stores no data.',
       'Set REDIS_URL to redis+sentinel://host:26379/MASTER_NAME.',
     );
   }
   if (mode === 'cluster' && kind !== 'cluster') {
     return problem(
-      'REDIS_URL leads to one node of a cluster, but other nodes store most of the keys.',
+      'REDIS_URL points to one node of a cluster, but other nodes store most of the keys.',
       'Set REDIS_URL to redis+cluster://host:6379,host:6379.',
     );
   }

@@ -69,7 +69,7 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   INFO: 'Cloakroom can’t detect that Redis is full, and the doctor can’t run other checks.',
 };
 
-/** Explains the refusals that the operator must resolve first: those with the first reason in `REASONS` that applies. */
+/** Explains the refusals that match the first applicable entry in `REASONS`, which the operator must resolve first. */
 export function explainRefusals(refusals: readonly Refusal[]): Result {
   const essential = refusals.filter(
     ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),

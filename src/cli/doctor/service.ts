@@ -24,7 +24,7 @@ interface HttpResponse {
 type Outcome = HttpResponse | Result;
 
 /**
- * Outcomes of requests with this app's settings, and of the same requests for an unregistered app or redirect URI. Only a
+ * Outcomes of requests with this app's settings, each paired with the outcome for an unregistered app or redirect URI. Only a
  * difference between the two shows whether the service knows this app (docs/decisions/0017).
  */
 interface Subject {
@@ -219,7 +219,7 @@ function oauthErrorOf({ text }: HttpResponse): string | undefined {
   }
 }
 
-/** Returns the query of a redirect to this URI; undefined if the response doesn't redirect there. */
+/** Returns the query of a redirect to `uri`; undefined if the response doesn't redirect to `uri`. */
 function redirectQuery({ status, headers }: HttpResponse, uri: string): URLSearchParams | undefined {
   const { location } = headers;
   if (typeof location !== 'string' || status < 300 || status >= 400) return undefined;
@@ -235,7 +235,7 @@ export const publicUrlChecks: readonly Check<PublicUrl>[] = [
   { id: 'public-url', title: 'PUBLIC_URL', run: checkPublicUrl },
 ];
 
-/** Requests the health check at PUBLIC_URL. A missing response is not a problem while Cloakroom is not running. */
+/** Requests the health check at PUBLIC_URL. If there is no response, skips the check, because Cloakroom may not be running yet. */
 export async function readPublicUrl({ publicOrigin: origin }: Settings): Promise<PublicUrl | Result> {
   if (origin === undefined) return INVALID_VARIABLES;
   const response = await resultOrProblem(origin, async () => {

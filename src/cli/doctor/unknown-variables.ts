@@ -7,7 +7,7 @@ const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)]
 /** Shorter names, such as HOST and PORT, resemble too many others. */
 const MIN_LENGTH = 6;
 
-/** Finds variables that Cloakroom doesn't read, but whose names resemble Cloakroom variables. Never prints values. */
+/** Finds variables that Cloakroom doesn't read but whose names resemble those of Cloakroom variables. Never prints values. */
 export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);
@@ -26,7 +26,7 @@ function hintFor(name: string, env: Env): string | undefined {
   return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-/** Returns whether names differ only in case, underscores, and one extra, missing or wrong letter, or two swapped letters. */
+/** Returns whether names differ only in case, underscores and one typo (an extra, missing or wrong letter, or two swapped letters). */
 function isMisspelt(name: string, known: string): boolean {
   const [one, other] = [normalise(name), normalise(known)];
   if (other.length < MIN_LENGTH) return false;

@@ -24,8 +24,8 @@ type AppliesTo = (fault: Fault) => Promise<boolean>;
 const FAULT_SECONDS = 86_400;
 
 /**
- * Counts a request, unless the fault has been replaced since it was read. The last request deletes the fault. The count of a
- * fault for all requests starts at 0 and becomes negative, so the fault is never deleted here.
+ * Counts a request, unless the fault has been replaced since it was read. Deletes the fault after its last request. The count
+ * of a fault without a request limit starts at 0 and becomes negative, so the fault is never deleted here.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end

@@ -48,7 +48,7 @@ interface FaultRules {
   /** The fields that only this fault accepts. */
   readonly fields?: readonly string[];
   readonly required?: readonly string[];
-  /** The routes on which the fault has an effect; absent if the fault has an effect on all routes. */
+  /** The routes that the fault affects; absent if the fault affects all routes. */
   readonly routes?: readonly FaultTarget[];
 }
 
@@ -100,7 +100,7 @@ export function withoutOtherFields(fields: FaultFields): FaultFields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
 }
 
-/** Returns whether a fault of this kind has an effect on a route. */
+/** Returns whether a fault of this kind affects a route. */
 export function hasEffectOn(route: FaultTarget, kind: FaultKind): boolean {
   return FAULT_RULES[kind].routes?.includes(route) !== false;
 }

@@ -49,7 +49,7 @@ export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   return router;
 }
 
-/** Sends errors to browsers as a page, and to other clients as JSON. */
+/** Sends errors to browsers as pages, and to other clients as JSON. */
 function errorsByAccept(errors: ErrorHandlers): express.ErrorRequestHandler {
   return (error, req, res, next) => {
     errors[wantsPage(req) ? 'page' : 'api'](error, req, res, next);

@@ -32,7 +32,7 @@ export type JournalEntry = Readonly<z.infer<typeof entrySchema>>;
 
 /** An entry created by this process. Other processes never change or delete it. */
 export interface OwnEntry {
-  /** Records that the token endpoint returned no tokens. The refresh token may or may not be used up. */
+  /** Records that the token endpoint returned no tokens. The refresh token may or may not still be valid. */
   readonly fail: (earlier: JournalEntry | null) => Promise<void>;
   /** Deletes the entry. Call this once the outcome is known and any new grant is stored. */
   readonly close: () => Promise<void>;
@@ -50,9 +50,9 @@ const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
 const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
- * Records in Redis which refreshes have started. If a process is killed during a refresh, no other process can tell whether the service has
- * used up the refresh token. The next refresh finds out from the service's response (docs/decisions/0003). Each session has at most one
- * entry, which names the grant and is ignored once that grant is no longer current. Methods reject with StoreUnavailableError if Redis is
+ * Records in Redis which refreshes have started. If a process is killed during a refresh, no other process can tell whether the refresh
+ * token is still valid. The next refresh finds out from the service's response (docs/decisions/0003). Each session has at most one entry,
+ * which names the grant and is ignored once that grant is no longer current. Methods reject with StoreUnavailableError if Redis is
  * unavailable.
  */
 export function createRefreshJournal(deps: {

@@ -59,8 +59,8 @@ export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOp
 
   return {
     /**
-     * Replaces the record of `before`, and resolves with the current grant. If the session has ended, drops the tokens and
-     * rejects with SessionEndedError. If Redis is down, rejects with StoreUnavailableError and retries in the background.
+     * Replaces the record of `before` and resolves with the current grant. If the session has ended, drops the tokens and rejects with
+     * SessionEndedError. If Redis is down, rejects with StoreUnavailableError and retries in the background.
      */
     async write(before: Session, record: SessionRecord): Promise<Grant> {
       try {

@@ -21,7 +21,7 @@ const MAX_REQUESTS = 10_000;
 /** Maximum number of consecutive passes that yield no new items before a cursor expires. */
 const MAX_IDLE_PASSES = 3;
 const MAX_TRIES = 10;
-/** Maximum total wait for retries, in ms. Load balancers close connections that are silent for two minutes (docs/deploy.md). */
+/** Maximum total wait for retries, in ms. Load balancers close connections that are idle for two minutes (docs/deploy.md). */
 const MAX_WAIT_MS = 100_000;
 
 /** Creates the function that reads all items in a list. `wait` is called before each retry. */

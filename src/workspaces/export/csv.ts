@@ -7,7 +7,7 @@ const FIRST_COLUMNS = ['id', 'name', 'title'];
 const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
 /** Maximum number of columns in a spreadsheet. */
 const MAX_COLUMNS = 16_384;
-/** Number of cells to format before the event loop can serve other requests. */
+/** Number of cells to format before yielding to the event loop. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**
@@ -41,7 +41,7 @@ function toText(records: string[][]): string {
     record_delimiter: 'windows',
     // csv-stringify quotes only CRLF, but many readers end a row at a lone CR or LF as well.
     quoted_match: /[\r\n]/,
-    // Quote an empty cell that is alone in its record. Otherwise, the record would be an empty line, which readers skip.
+    // Quote an empty cell if it is the only cell in its record. Otherwise, the record would be an empty line, which readers skip.
     quoted_empty: records[0]?.length === 1,
   });
 }

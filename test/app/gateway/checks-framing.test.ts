@@ -179,7 +179,7 @@ const REFUSED_BY_CLOAKROOM: Fault[] = [
     'a Transfer-Encoding in HTTP/1.0',
     () => head('POST {path} HTTP/1.0', 'Host: x', 'Connection: keep-alive', CHUNKED) + BODY,
   ],
-  // In each of these requests, the second fault or the expectation could hide the repeated Host.
+  // In each of these requests, another check could come before the check for a repeated Host.
   ['two Hosts and a bad target', () => head('GET {path}/../x HTTP/1.1', 'Host: x', 'Host: y')],
   ['two Hosts and no session', () => `GET {path} HTTP/1.1${CRLF}Host: x${CRLF}Host: y${CRLF}${CRLF}`],
   ['two Hosts and an expectation', () => get('Host: y', 'Expect: more')],
@@ -270,7 +270,7 @@ describe.each([
   });
 });
 
-test('a malformed chunk during an upstream request aborts that request', async () => {
+test('a malformed chunk during an upstream request makes the gateway abort that request', async () => {
   const ended = new Promise<boolean>((resolve) => {
     testApp.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
   });
@@ -285,7 +285,7 @@ test('a malformed chunk during an upstream request aborts that request', async (
 });
 
 test.each(TARGETS)(
-  '%s with an empty Transfer-Encoding has no body, and further bytes close the connection',
+  '%s with an empty Transfer-Encoding has no body, and the connection closes if further bytes follow',
   async (_what, path) => {
     const request = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
     expect(await sendRaw(testApp, request + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
@@ -295,7 +295,7 @@ test.each(TARGETS)(
 );
 
 test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
-  '%s does not affect the framing of the body in Cloakroom or at the service',
+  'the field %s does not affect the framing of the body in Cloakroom or at the service',
   async (field) => {
     const fieldLines = ['Host: x', 'Connection: close', 'Content-Length: 5', field];
     await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...fieldLines)}hello`);

@@ -36,7 +36,7 @@ const request = async (cookie: string, path = PATH, init: RequestInit = {}) => {
   return { status: response.status, retryAfter: response.headers.get('retry-after'), text };
 };
 
-/** Responds to all held requests until none is in flight. */
+/** Responds to held requests until none is in flight. */
 async function respondToAll(): Promise<void> {
   await eventually(async () => {
     for (const res of held.splice(0)) res.end('{}');

@@ -17,7 +17,7 @@ const send = async (cookie: string, init: RequestInit = {}) => {
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
 
-test('the metrics count requests and their durations by method and status class', async () => {
+test('the metrics record requests and their durations by method and status class', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
@@ -42,7 +42,7 @@ test('a request without a response from the service is counted under the status 
 });
 
 describe('a client that disconnects', () => {
-  /** Sends a request, and disconnects once it has reached the service. */
+  /** Sends a request and disconnects once it has reached the service. */
   const disconnect = async (path: string, init: RequestInit, cookie: string) => {
     const received = createDeferred<void>();
     metrics.testApp.intercept = () => {

@@ -25,7 +25,7 @@ const bytesFrom = (from: number, to: number) => Array.from({ length: to - from +
 
 describe('a request', () => {
   test.each(FORWARDED)(
-    'with the method %s arrives with header fields from the client and from the gateway',
+    'with the method %s arrives with header fields from both the client and the gateway',
     async (method) => {
       const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
       const request = raw.takeRequest();
@@ -189,7 +189,7 @@ describe('a body', () => {
 
 const UPLOAD_BYTES = 20 * MIB;
 
-/** Sends as fast as the gateway reads, until everything is sent or the connection closes. */
+/** Sends data as fast as the gateway reads it, until everything is sent or the connection closes. */
 async function sendAll({ socket, closed }: RawConnection, bytes: number): Promise<void> {
   const part = Buffer.alloc(MIB);
   for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {

@@ -200,7 +200,7 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
 const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 
-// The service sends each part once the client has received the previous part. If the gateway buffered, these tests would never finish.
+// The service sends each part once the client has received the previous one. If the gateway buffered data, these tests would never finish.
 describe('the gateway does not buffer', () => {
   test.each([
     ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],

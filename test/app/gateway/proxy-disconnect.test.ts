@@ -158,7 +158,7 @@ describe('a 401 that the gateway holds during a refresh', () => {
     return tokenEndpoint;
   };
 
-  /** Responds with a 401, and closes the connection before the token endpoint responds. */
+  /** Responds with a 401 and closes the connection before the token endpoint responds. */
   const refuseAndClose = async (
     service: RawConnection,
     response: string,

@@ -85,7 +85,7 @@ describe('a response before the end of an upload arrives in full, and the connec
     ],
     ['to a request with too many fields', 431, () => post(...MANY_FIELDS, LENGTH), '"too_many_headers"'],
     ['to a request with two Hosts', 400, () => post('Host: y', LENGTH), '"bad_request"'],
-    // Pages read and discard the body, so the upload may end before the response.
+    // Page handlers read and discard the body, so the upload may end before the response.
     ['from a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH, CLOSE), 'Page not found'],
     ['from sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED, CLOSE), ''],
     ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],

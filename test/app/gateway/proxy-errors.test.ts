@@ -28,14 +28,14 @@ const TWO_LENGTHS = 'Content-Length: 1\r\nContent-Length: 2';
 /** In Jest, the logger does not recognise Node's own errors, so proxy-unreachable.test.ts tests how they are logged. */
 const ANY = /"err":/;
 
-/** Expects a problem in the response, and its cause in the log. */
+/** Expects a problem in the response and its cause in the log. */
 async function expectResponse(response: RawMessage, cause: ExpectedProblem, at = raw): Promise<void> {
   const headers = Object.fromEntries(response.fields.map(([name, value]) => [name.toLowerCase(), value]));
   const own = { status: Number(response.start.slice(9, 12)), headers, body: response.rest.toString() };
   await expectProblem(own, () => at.testApp.logged, cause);
 }
 
-/** Sends a request, and calls `respond` once the service has received the request head. */
+/** Sends a request and calls `respond` once the service has received the request head. */
 async function sendWhile(respond: (service: RawConnection) => void, at = raw) {
   const taken = at.service.takeNextConnection().then((service) => {
     respond(service);

@@ -7,7 +7,7 @@ import { valuesOf, withoutFields } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// These tests cover API requests to which the service responds with a 401 (docs/api.md), and their Server-Timing.
+// These tests cover API requests that get a 401 from the service (docs/api.md), and the Server-Timing field of their responses.
 
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
@@ -17,7 +17,7 @@ const respond = (status: string, body = '', field = 'X-One: 1') =>
 const REFUSED = respond('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
 const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
-/** The service's responses, for each token and endpoint. */
+/** The service's responses to API requests with each token, and to token requests. */
 let responses: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
 const raw = useFixture(async () => startRawApp());
@@ -194,12 +194,12 @@ describe('Server-Timing', () => {
     expect(await serverTiming(body)).toBe(timing);
   });
 
-  test('for a request with an expired token shows that the gateway refreshed it', async () => {
+  test('shows the token refresh for a request with an expired token', async () => {
     await raw.createSession({ expiresAt: 0 });
     expect(await serverTiming()).toBe(REFRESHED_TIMING);
   });
 
-  /** Sends a request, and returns the Server-Timing field without the durations. */
+  /** Sends a request and returns the Server-Timing field without the durations. */
   async function serverTiming(body = ''): Promise<string> {
     const { fields } = await raw.send(`POST ${PATH}`, [`Content-Length: ${body.length}`], body);
     return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');

@@ -21,7 +21,7 @@ const fleet = useFleet({ processes: 0 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 
-/** Starts Cloakroom in front of the service at this URL, and sends one request. */
+/** Starts Cloakroom in front of the service at this URL and sends one request. */
 async function requestAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
   const sendAgain = async () => send(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
@@ -89,7 +89,7 @@ describe('service_unreachable means', () => {
     await expectProblemAt(url, { ...UNREACHABLE, logged: /ERR_SSL_|EPROTO/ });
   });
 
-  test('a certificate for another name, which leaves the connection pool usable', async () => {
+  test('a certificate for another name, after which the connection pool is still usable', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);

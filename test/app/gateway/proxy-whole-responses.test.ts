@@ -41,7 +41,7 @@ const served = fc.record({
 });
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
-/** How the client reads. A `late` client has a full receive window until the service has sent everything. */
+/** How the client reads the response. A `late` client has a full receive window until the service has sent everything. */
 const reading = fc.constantFrom('immediately', 'late', 'partially');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -133,7 +133,7 @@ test('a request with `Connection: close` gets its response even if more bytes fo
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });
 
-test('an HTTP/1.0 client that closes its side gets a reset, so a partial response does not look complete', async () => {
+test('an HTTP/1.0 client that closes its side of the connection gets a reset, so a partial response does not look complete', async () => {
   testApp.intercept = (_req, res) => res.write('half') || true;
   const { client } = await openWatched();
   client.socket.write(request('GET', API, `Cookie: ${cookie}`).replace('1.1', '1.0'));

@@ -44,7 +44,7 @@ test.each(PAGES)('another site may link to %s but not embed it', async (path) =>
 });
 
 test.each(PAGES)(
-  '%s opens from Cloakroom pages, from a typed address, and for clients without Fetch Metadata',
+  '%s can be opened from Cloakroom pages, from a typed address and by clients without Fetch Metadata',
   async (path) => {
     expect(await statusOf(path, 'same-origin', 'cors', 'empty')).toBe(200);
     expect(await statusOf(path, 'none', 'navigate', 'document')).toBe(200);

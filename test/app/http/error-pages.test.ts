@@ -52,7 +52,7 @@ const secret = new Error('secret cause');
 const outage = new StoreUnavailableError(secret);
 const noSuchItem = new AppError('page_not_found');
 
-test('the error page for a Redis outage has the right text, headers and request id, and does not say whether the user is signed in', async () => {
+test('the error page for a Redis outage has the expected text, headers and request id, but does not say whether the user is signed in', async () => {
   const { response, type } = await fail(outage);
   expect(response.status).toBe(503);
   expect(response.headers['retry-after']).toBe('2');
@@ -108,7 +108,7 @@ test('the error page for a failed form submission neither offers to resend the f
   expect(response.text).not.toContain('data-retry-after');
 });
 
-test('an error page shows its status, except after denied consent, which is not an error', async () => {
+test('an error page shows its status unless the user denied consent, which is not an error', async () => {
   expect((await fail(noSuchItem)).response.text).toContain('Error 404');
   const { response } = await fail(new AppError('access_denied'));
   expect(response.status).toBe(403);

@@ -14,7 +14,7 @@ const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent
 /** The first part of a long body. Once this part has arrived, the gateway starts the upstream request. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
-/** A pause much shorter than each time limit, in ms. */
+/** A pause much shorter than any time limit, in ms. */
 const DRIP_MS = 50;
 
 const testApp = useTestApp({}, undefined, {
@@ -53,7 +53,7 @@ async function open(at: TestApp): Promise<void> {
   closed = new Promise((resolve) => socket.once('close', resolve));
 }
 
-/** Starts an app with a single short limit, and connects to that app. On a busy machine, a second short limit could interfere. */
+/** Starts an app with a single short limit and connects to it. On a busy machine, a second short limit could be exceeded first. */
 async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
   const own = await startTestApp({}, undefined, limits);
   own.intercept = take;

@@ -17,7 +17,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'rojo=1, congo=t61' };
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
 
-/** Sends a request, and resolves with the request id. */
+/** Sends a request and resolves with the request id. */
 const get = async (path: string, headers: Record<string, string>) => {
   const response = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
   await response.text();
@@ -30,7 +30,7 @@ const getFromService = async (headers: Record<string, string>) => {
   return get(API_PATH, { cookie, ...headers });
 };
 const sentHeaders = () => testApp.serviceRequests.map(({ headers }) => headers);
-/** Resolves with the log line of a request, once it is written. */
+/** Resolves with the log line of a request once it has been written. */
 const lineOf = async (requestId: string): Promise<object> => {
   const find = () =>
     testApp.logged.find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
@@ -39,7 +39,7 @@ const lineOf = async (requestId: string): Promise<object> => {
 };
 
 describe('a trace', () => {
-  test('is logged with its request, and forwarded to the service unchanged', async () => {
+  test('is logged with its request and forwarded to the service unchanged', async () => {
     const id = await getFromService(TRACE);
     expect(sentHeaders()).toEqual([expect.objectContaining(TRACE)]);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });

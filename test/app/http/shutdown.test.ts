@@ -16,7 +16,7 @@ import { openByteReader, waitForClose } from '../../support/raw-client.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
-/** A time much longer than any test, in ms. */
+/** A duration much longer than any test, in ms. */
 const LONG_MS = 60_000;
 
 type Handle = (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown;
@@ -78,7 +78,7 @@ async function open({ server, port }: Started) {
   return Object.assign(client, { sendWhole });
 }
 
-/** Sends a request, and resolves with the response. */
+/** Sends a request and resolves with the response. */
 async function send(client: Socket, path = '/'): Promise<string> {
   client.write(REQUEST.replace('/', path));
   const closed = once(client, 'close').then(() => ['closed without a response']);
@@ -86,7 +86,7 @@ async function send(client: Socket, path = '/'): Promise<string> {
   return response;
 }
 
-/** Advances the fake timers, and runs the immediates that they set. */
+/** Advances the fake timers and runs the immediates that they set. */
 async function pass(ms: number): Promise<void> {
   await jest.advanceTimersByTimeAsync(ms);
   await new Promise((resolve) => setImmediate(resolve));
@@ -104,7 +104,7 @@ test('a drain waits for the response to a client that connected before the serve
   expect(await response).toMatch(/\r\nconnection: close\r\n[^]*whole$/i);
 });
 
-test('a drain destroys connections that take too long, and resolves with false', async () => {
+test('a drain destroys connections that take too long and resolves with false', async () => {
   const { client, drain } = await serveEarlyClient();
   const response = text(client);
   expect(await drain(30)).toBe(false);

@@ -53,7 +53,7 @@ describe('a folder', () => {
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
-  test('has no URLs for hidden or unknown files, and does not serve them', async () => {
+  test('has no URLs for hidden or unknown files, and those files are not served', async () => {
     await write('.a.js.swp', 'half a line');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');

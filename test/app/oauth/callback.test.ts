@@ -56,7 +56,7 @@ describe('a completed sign-in', () => {
     expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test('redirects to the page of its own tab if two tabs sign in simultaneously', async () => {
+  test('redirects to the page requested in its own tab if two tabs sign in simultaneously', async () => {
     const browser = new Browser();
     const [first, second] = await Promise.all([
       startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),

@@ -23,7 +23,7 @@ afterAll(closeConnections);
 const signIn = async (origin: string, headers: Readonly<Record<string, string>> = {}) =>
   send(origin, '', { path: LOGIN_PATH, headers: { ...HTML, ...headers } });
 
-/** Starts sign-ins one after another, and resolves with the responses. */
+/** Starts sign-ins one after another and resolves with the responses. */
 async function signInTimes(count: number, origin: string): Promise<FleetResponse[]> {
   const responses = [];
   for (let at = 0; at < count; at += 1) responses.push(await signIn(origin));
@@ -37,7 +37,7 @@ test('a sign-in above the limit gets a 429 page that shows how long to wait', as
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
   expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
-  // Wait until the remaining time would be rounded down to the nearest second.
+  // Wait until rounding the remaining time to the nearest second would round it down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
   const { status, headers, body } = await signIn(testApp.origin);
@@ -71,7 +71,7 @@ test('Redis stores a client address only as a keyed hash, with a separate key de
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
   const [sessionKey = Buffer.alloc(0)] = testApp.services.secrets.current.sessionKeys;
-  // These keys have other uses, and a leaked key must not reveal addresses.
+  // Addresses must not be hashed with these keys, which have other uses and could leak.
   const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
   const derived = labels.map((label) => Buffer.from(hkdfSync('sha256', sessionKey, '', label, 32)));
   const keys = [sessionKey, ...derived].flatMap((bytes) => [bytes, bytes.toString('base64url')]);

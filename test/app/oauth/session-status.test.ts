@@ -71,7 +71,7 @@ describe('POST /auth/session', () => {
     expect(Math.abs(Date.parse(body.idleExpiresAt) - Date.parse(idleExpiresAt))).toBeLessThan(5_000);
   });
 
-  test('reports that a client without a session is not signed in, and does not create a session', async () => {
+  test('reports that a client without a session is not signed in and does not create a session', async () => {
     await testApp.services.store.end(id);
     await extend().expect(200, { signedIn: false });
     await request(testApp.origin).post('/auth/session').set(SAME_SITE).expect(200, { signedIn: false });

@@ -173,7 +173,7 @@ describe('with a cluster', () => {
     return response;
   };
 
-  test('the process is ready while any master is serving, and limited while one master is full', async () => {
+  test('the process is ready while at least one master is available, and limited while one master is full', async () => {
     const [first, second] = masters;
     if (first === undefined || second === undefined) throw new Error('no masters');
     expect(await readyzInTime()).toEqual(READY);

@@ -60,7 +60,7 @@ test('requests during a collection share its result, and the next request starts
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('the server keeps at most 16 of a hundred connections open, and accepts new connections once those have closed', async () => {
+test('the server keeps at most 16 of a hundred connections open and accepts new connections once those have closed', async () => {
   await using served = await serve();
   served.go();
   let closed = 0;

@@ -87,7 +87,7 @@ test('a new login is tried on the master', async () => {
 
 test('a changed password is also used for Sentinels and new connections', async () => {
   await using client = await openSettled();
-  // These connections stay authenticated while no server accepts the old password.
+  // These connections stay authenticated even after the servers stop accepting the old password.
   const servers = [...topology.nodes, ...topology.sentinels];
   const admins = servers.map(({ port }) => new Redis({ port, password: PASSWORD, enableReadyCheck: false }));
   const tellAll = async (...rules: string[]) =>

@@ -39,7 +39,7 @@ async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; g
   return { eval: count('eval'), getex: count('getex') };
 }
 
-/** Stores values of different lengths. Each value is also its own key. */
+/** Stores values of different lengths, using each value as its own key. */
 async function setMany(count: number): Promise<string[]> {
   const values = Array.from({ length: count }, (_, at) => `value:${at}:${'x'.repeat(at)}`);
   await redis.mset(values.flatMap((one) => [one, one]));
@@ -78,7 +78,7 @@ describe.each([
 });
 
 describe('the reads in one event loop turn', () => {
-  test('become one command', async () => {
+  test('are sent as one command', async () => {
     const values = await setMany(8);
     const counts = await countsOf(async () => {
       expect(await Promise.all(values.map(reader.read))).toEqual(values);
@@ -103,7 +103,7 @@ describe('the reads in one event loop turn', () => {
     expect(counts).toEqual({ eval: 3, getex: 250 });
   });
 
-  test('may have the same key', async () => {
+  test('may share a key', async () => {
     await redis.mset('key', 'value', 'other', 'other value');
     const reads = ['key', 'other', 'key'].map(reader.read);
     expect(await Promise.all(reads)).toEqual(['value', 'other value', 'value']);
@@ -131,12 +131,12 @@ describe('a value of the wrong type', () => {
     await redis.set('string', 'value');
   });
 
-  test('fails its own read but not the other reads in the batch', async () => {
+  test('makes its own read fail but not the other reads in the batch', async () => {
     const reads = await Promise.allSettled(['string', 'list', 'string'].map(reader.read));
     expect(reads).toEqual([fulfilled('value'), unavailable(/^WRONGTYPE /), fulfilled('value')]);
   });
 
-  test('fails a single read', async () => {
+  test('makes a single read fail', async () => {
     expect(await Promise.allSettled([reader.read('list')])).toEqual([unavailable(/^WRONGTYPE /)]);
   });
 });
@@ -192,7 +192,7 @@ test.each([
   expect(await reader.client.client('ID')).not.toBe(before);
 });
 
-test('an error for all keys fails the batch but does not close the connection', async () => {
+test('an error for all keys makes the batch fail but does not close the connection', async () => {
   const before = await reader.client.client('ID');
   await redis.config('SET', 'min-replicas-to-write', '1');
   try {

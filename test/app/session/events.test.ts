@@ -48,7 +48,7 @@ const respondToTokenRequests = (body: object) => {
 };
 
 describe('the log id of a session', () => {
-  test('is the same in every process, and is not part of the session id or the Redis key', () => {
+  test('is the same in every process and is not part of the session id or the Redis key', () => {
     const id = 'ycvZ5hnkJbLxwqaQUPgzyC8wVZDpEZTLMSfvLbLjyzc';
     expect(sessionLogId(id)).toBe('RuuwgQWHK_9fnTS9');
     expect(hashId(id)).not.toContain(sessionLogId(id));

@@ -112,7 +112,7 @@ describe('replacing a session', () => {
     expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
-  test('is visible to a process that has just read the old record of the same length', async () => {
+  test('takes effect in a process that has just read the old record of the same length', async () => {
     const other = createStore();
     const current = await store.replace(session, { ...record(), refreshedAt: 1 });
     await other.read(id);

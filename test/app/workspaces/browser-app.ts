@@ -120,7 +120,7 @@ function toSession(id: string): Session {
   return { id, encrypted: '', record: { grant, createdAt: 0 } };
 }
 
-/** Starts a private Redis, and connects to it. */
+/** Starts a private Redis and connects to it. */
 export async function startOwnRedis() {
   const server = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
@@ -135,7 +135,7 @@ export async function startOwnRedis() {
 }
 
 /**
- * Starts a Redis for the tests in a file, and empties it before each test. The returned function starts a small service with the
+ * Starts a Redis for the tests in a file and empties it before each test. The returned function starts a small service with the
  * workspace browser in front of it.
  */
 export function useEmptyRedis() {

@@ -28,7 +28,7 @@ test('a session at its limit of requests in flight may send another request once
   expect(begin('a')).not.toBeNull();
 });
 
-test('a session may use half of the capacity that other sessions leave, and is always allowed two requests', () => {
+test('a session may use half of the capacity that other sessions leave free, and is always allowed two requests', () => {
   const begin = createConcurrencyLimiter({ perSession: 5, total: 12 });
   const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
     const begun = Array.from({ length: 12 }, () => begin(session)).filter((end) => end !== null);

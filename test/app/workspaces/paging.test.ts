@@ -120,7 +120,7 @@ test('after 200 requests, seeking shows the page that it reached and a link to c
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
 
-test('the link to continue is missing if the requested page is more than 10,000 pages away', async () => {
+test('the link to continue is omitted if the requested page is more than 10,000 pages away', async () => {
   await using app = await start(
     [],
     ({ next }) => json(200, { value: [{}], next: `${Number(next ?? 0) + 1}` }),
@@ -176,7 +176,7 @@ test('items are numbered correctly even if the service sends fewer than requeste
   expect(second.text).toContain('Workspaces 2–3');
 });
 
-test('the page for an empty list says so, and has no links to other pages', async () => {
+test('the page for an empty list says so and has no links to other pages', async () => {
   await using app = await start([]);
   const page = await app.get('/workspaces', 200);
   expect(page.text).toContain('You have no workspaces yet.');

@@ -49,7 +49,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('Rooms 1–2');
   });
 
-  test('pages of items link to each other and keep the link back', async () => {
+  test('pages of items link to each other and keep the link back to the list', async () => {
     testApp.intercept = withRooms(60);
     const back = encodeURIComponent('limit=10&page=3');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
@@ -93,7 +93,7 @@ describe('inside a workspace', () => {
     },
   );
 
-  test('a search for items keeps the page, the page size and the link back', async () => {
+  test('a search for items keeps the page, the page size and the link back to the list', async () => {
     testApp.intercept = withRooms(230);
     const page = await browser.open(
       `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room%20199&back=page%3D3`,
@@ -119,7 +119,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
   });
 
-  test('the error page for a Redis outage keeps the link back', async () => {
+  test('the error page for a Redis outage keeps the link back to the list', async () => {
     await testApp.redis.acl('SETUSER', 'default', '-getex');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     await testApp.redis.acl('SETUSER', 'default', '+getex');

@@ -23,7 +23,7 @@ test('a single match is counted in the singular, and its link leads back to the 
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
 });
 
-test('a search keeps the page and page size that it started from, and links back to them', async () => {
+test('a search keeps the page and page size that it started from and links back to them', async () => {
   await using app = await start(workspaces(250));
   const kept = (page: string) =>
     [...page.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)">/g)].map(([, ...field]) =>
@@ -75,7 +75,7 @@ test('a search stops after a hundred matches, and continuing it takes one reques
   expect(app.service.requests).toHaveLength(2);
 });
 
-test('after ten seconds, a search shows which part it covered and a link to continue', async () => {
+test('after ten seconds, a search shows which part of the list it covered and a link to continue', async () => {
   let now = 0;
   await using app = await start(
     workspaces(1_000),

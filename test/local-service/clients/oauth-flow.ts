@@ -35,7 +35,7 @@ export interface OAuthClient {
   refresh(): Promise<void>;
 }
 
-/** Signs in at the authorization URL and allows the app. Resolves with the callback URL. */
+/** Signs in at the authorization URL and grants the app access. Resolves with the callback URL. */
 export async function authorizeApp(authorizationUrl: string): Promise<URL> {
   const browser = new Browser();
   const page = await browser.open(authorizationUrl);

@@ -27,9 +27,9 @@ function createOpenidClient({ addresses, tokenFetch, authentication }: Settings)
   const metadata = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const basic = authentication === 'basic' ? openid.ClientSecretBasic(APP.secret) : undefined;
   const configuration = new openid.Configuration(metadata, APP.id, APP.secret, basic);
-  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning; this service runs on loopback
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn developers; this service runs on loopback
   openid.allowInsecureRequests(configuration);
-  // Only the token endpoint needs the dialect, but API requests use the same hook.
+  // Only token responses need conversion, but API requests use the same hook.
   configuration[openid.customFetch] = async (url, init) =>
     (url === token ? tokenFetch : plainFetch)(url, init);
 
@@ -77,7 +77,7 @@ function createOauth4webapiClient({ addresses, tokenFetch, authentication }: Set
     authentication === 'basic' ? oauth.ClientSecretBasic(APP.secret) : oauth.ClientSecretPost(APP.secret);
   const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const client = { client_id: APP.id };
-  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only as a warning; this service runs on loopback
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to warn developers; this service runs on loopback
   const insecure = { [oauth.allowInsecureRequests]: true };
   const options = { ...insecure, [oauth.customFetch]: tokenFetch };
 
@@ -146,11 +146,11 @@ describe.each([
   const dialectTo = (server: typeof strict, authentication: Settings['authentication']) =>
     createClient({ addresses: endpointUrls(server), tokenFetch: dialectFetch, authentication });
 
-  test('completes the whole flow with the dialect', async () => {
+  test('completes the whole flow if token responses are converted to the standard format', async () => {
     await expectOAuthFlow(dialectTo(strict, 'body'), fixture, strict);
   });
 
-  test('refuses a response without token_type if the dialect is not used', async () => {
+  test('refuses an unconverted token response, which has no token_type', async () => {
     const addresses = endpointUrls(strict);
     const client = createClient({ addresses, tokenFetch: plainFetch, authentication: 'body' });
     const error = (await signIn(client).catch((thrown: unknown) => thrown)) as Error;

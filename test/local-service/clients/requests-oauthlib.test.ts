@@ -23,7 +23,7 @@ const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
 
 type PythonClient = OAuthClient & AsyncDisposable;
 
-/** Starts requests-oauthlib in its own process. A step rejects with the library's OAuth error. */
+/** Starts requests-oauthlib in its own process. If a step fails, its promise rejects with the library's OAuth error. */
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
   const app = JSON.stringify({ ...APP, ...endpointUrls(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
@@ -75,7 +75,7 @@ describeIfInstalled(`requests-oauthlib${note}`, () => {
     await expectOAuthFlow(client, fixture, compat);
   });
 
-  test('refuses a callback for another client', async () => {
+  test('refuses a callback with the state of another client', async () => {
     await using other = startPythonClient(strict, 'body');
     await using client = startPythonClient(strict, 'body');
     await client.authorizationUrl();

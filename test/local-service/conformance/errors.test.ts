@@ -80,7 +80,7 @@ test('7 invalid_request, malformed: the request is malformed in another way', as
   expect(outcomeOf(await tokenRequest().send(valid))).toEqual(INVALID_REQUEST);
 });
 
-/** Wrong field values, keyed by the row that names the error. A field set to undefined is omitted. */
+/** Wrong field values, keyed by test name. A field set to undefined is omitted. */
 const fieldRows: Readonly<Record<string, Readonly<Record<string, (string | undefined)[]>>>> = {
   '7 invalid_client, unknown client: the `client_id` does not exist': {
     client_id: ['other-app', 'DEMO-APP', 'demo-appü'],

@@ -141,7 +141,7 @@ describe('a browser that uses /_faults', () => {
     }
   });
 
-  test('can follow a link from another site', async () => {
+  test('can follow a link to the form from another site', async () => {
     await inBrowser(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
   });
 

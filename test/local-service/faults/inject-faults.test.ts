@@ -48,7 +48,7 @@ test('a fault replaces the status and body for the given number of requests', as
   expect((await list()).status).toBe(200);
 });
 
-test('of 50 concurrent requests across two processes, exactly the given number get the fault', async () => {
+test('exactly the given number of concurrent requests get the fault, even across two processes', async () => {
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
   const responses = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => list(token, index % 2 ? service : second)),
@@ -92,7 +92,7 @@ test('a request is not processed if its client disconnects during the injected l
   await eventually(async () => (await faultsLeft()) === 0);
   client.abort();
   await expect(exchange).rejects.toThrow('aborted');
-  // When the next response arrives, the service would already have processed the aborted request.
+  // Without the abort, the service would have processed the first request by the time the next response arrives.
   await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 3_100, calls: 1 });
   await list();
   expect((await service.exchange(code)).status).toBe(200);

@@ -50,7 +50,7 @@ test('each optional property has a value in some workspaces but not in all', () 
   }
 });
 
-test('no two rooms and no two murals have the same id', () => {
+test('room ids are unique, and so are mural ids', () => {
   expect(new Set(rooms.map(({ id }) => id)).size).toBe(rooms.length);
   expect(new Set(murals.map(({ id }) => id)).size).toBe(murals.length);
 });
@@ -69,7 +69,7 @@ test.each([
   expect(new Set(demo.slice(0, 8).map((workspace) => listOf(workspace).count)).size).toBeGreaterThan(3);
 });
 
-test('items are created before they are updated, over several years and never in the future', () => {
+test('no item is updated before its creation or in the future, and creation dates span several years', () => {
   for (const item of [...rooms, ...murals]) expect(item.updatedOn).toBeGreaterThanOrEqual(item.createdOn);
   const years = new Set(demo.map(({ createdOn }) => new Date(createdOn).getUTCFullYear()));
   expect(years.size).toBeGreaterThanOrEqual(6);

@@ -57,7 +57,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  test('prints only one JSON object with --json', async () => {
+  test('prints only a JSON object if --json is given', async () => {
     const { code, output } = await doctor({ ...env, CLIENT_SECRET: 'a-wrong-secret' }, '--json');
     const report = parse(output);
     expect(report.ok).toBe(false);

@@ -27,7 +27,7 @@ async function createBoth({ master, replica }: Shard) {
   return { held, others };
 }
 
-/** The maximum fraction of refused requests. Redis usually refuses none, but in one of four measured runs it refused 18%. */
+/** The maximum fraction of refused requests. Redis usually refuses no requests, but in one of four measured runs it refused 18%. */
 const MOST_REFUSED = 0.25;
 
 /**

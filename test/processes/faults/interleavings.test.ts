@@ -13,8 +13,8 @@ import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
- * The number of runs with rotation, the harder case. The number of runs without rotation is a third of this. A failing run prints
- * its seed, path and replayPath. To repeat a run, pass the seed and path to `fc.assert`, and the replayPath to `fc.commands`.
+ * The number of runs with rotation, which is three times the number without rotation. A failing run prints its seed, path and
+ * replayPath. To repeat a run, pass the seed and path to `fc.assert`, and the replayPath to `fc.commands`.
  */
 const RUNS = scaled(24);
 const SHRINK_FOR_MS = 30_000;

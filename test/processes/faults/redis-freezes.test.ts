@@ -84,7 +84,7 @@ describe('if Redis freezes during a refresh', () => {
 });
 
 describe('if Redis freezes during a sign-in', () => {
-  /** Signs in, and freezes Redis at a command that the callback sends. Resolves with the response to the callback. */
+  /** Signs in, and freezes Redis at a command that Cloakroom sends during the callback. Resolves with the response to the callback. */
   const signInFrozenAt = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
     const { url } = fleet.at(0);
     const { headers } = await send(url, cookie, { path: '/auth/login', headers: HTML });

@@ -42,7 +42,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     seen = await observeFault(fleet, fault);
   });
 
-  test.each(['api', 'expired'] as const)('"%s" requests get a 503 problem', (request) => {
+  test.each(['api', 'expired'] as const)('"%s" requests get a 503 with problem details', (request) => {
     expect(Object.keys(tally(seen.during[request]))).toEqual(['503 session_store_unavailable']);
   });
 

@@ -99,7 +99,7 @@ test('after a process is killed, other processes serve the interrupted reads, an
 
 /**
  * Creates functions that send requests through the load balancer, each with the next user's session. An incomplete response
- * counts as status 0. Also responds to the requests that the service does not support.
+ * counts as status 0. Also makes the service respond to these requests.
  */
 function createMixedRequests({ url, service }: BalancedFleet, users: readonly TestSession[]) {
   const posts = new Map<string, number>();
@@ -128,14 +128,14 @@ function createMixedRequests({ url, service }: BalancedFleet, users: readonly Te
     page: async () => sendAsNextUser({ path: '/workspaces?page=2' }, '</html>\n'),
     write: async () => post(ITEMS, 'small'),
     upload: async () => post(ITEMS, LARGE),
-    // Each of these takes 1.5 s: slowRead and slowWrite before the response begins, and download during the response body.
+    // For slowRead and slowWrite, the service waits 1.5 s before it responds. For download, the service sends the body over 1.5 s.
     slowRead: async () => sendAsNextUser({ path: SLOW }, 'slow'),
     slowWrite: async () => post(SLOW, 'small'),
     download: async () => sendAsNextUser({ path: STREAM }, 'end'),
   };
 }
 
-/** Responds with the length of the body, and counts the POST. */
+/** Counts the POST request and responds with the length of its body. */
 async function receivePost(req: IncomingMessage, res: ServerResponse, posts: Map<string, number>) {
   const id = String(req.headers['x-post']);
   posts.set(id, (posts.get(id) ?? 0) + 1);

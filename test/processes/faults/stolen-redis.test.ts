@@ -38,7 +38,7 @@ async function valuesAt(key: string): Promise<string> {
   return (await fleet.redis.get(key)) ?? '';
 }
 
-/** Tries to decrypt each value with each of these secrets, under every name that the value may have. */
+/** Tries to decrypt each value with each of these secrets, under every possible name. */
 function decryptAll(secrets: Iterable<string>) {
   return [...dump].flatMap(([key, values]) =>
     values

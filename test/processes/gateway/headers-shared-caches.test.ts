@@ -6,7 +6,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startChildProgram } from '../../support/child-program.mjs';
 
-/** A shared cache in front of Cloakroom, which adds `X-Cache: HIT` to responses from its store. */
+/** A shared cache that adds `X-Cache: HIT` to responses from its store. */
 interface SharedCache extends AsyncDisposable {
   readonly origin: string;
 }

@@ -64,7 +64,7 @@ export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], ki
   return manifests.filter((manifest) => manifest.kind === kind) as unknown[] as Kinds[K][];
 }
 
-/** Returns the only object of a kind. Throws if there are none or several. */
+/** Returns the object of a kind. Throws unless exactly one object has that kind. */
 export function onlyOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
   const [one, ...others] = ofKind(manifests, kind);
   if (one === undefined || others.length > 0) throw new Error(`there is not exactly one ${kind}`);

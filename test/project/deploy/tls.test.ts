@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-no-log-may-have';
 
-/** Returns whether Caddy is older than 2.8 and so makes truncated responses without a length look complete. */
+/** Returns whether Caddy is older than 2.8. Such versions make truncated responses without a length look complete. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
@@ -180,7 +180,7 @@ describe.each(REVERSE_PROXIES)('behind %s with TLS,', (name, startProxy) => {
 
   test('an upload without a session gets a 401 before its body is read', async () => {
     const upload = begin('PUT', { cookie: '', 'content-length': 20 * MIB }).on('error', () => {});
-    // Do not send the rest, because writing to a closed connection can lose the response (RFC 9112, section 9.6).
+    // Do not send the rest of the body, because writing to a closed connection can lose the response (RFC 9112, section 9.6).
     upload.write(Buffer.alloc(MIB));
     expect(await problemOf(await responseTo(upload))).toEqual([401, 'sign_in_required']);
     upload.destroy();

@@ -8,7 +8,7 @@ import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 export interface Composition extends AsyncDisposable {
   /** The origin of the app. */
   readonly url: string;
-  /** Runs `docker compose` for this project with additional variables, and resolves with the output. */
+  /** Runs `docker compose` for this project with additional variables and resolves with the output. */
   compose(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
   /** Returns the name of a service's container. `at` is the number of the container, counting from 1. */
   container(service: string, at?: number): string;

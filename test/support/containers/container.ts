@@ -5,7 +5,7 @@ import { docker, IMAGE, NAME_PREFIX } from './docker.ts';
 /** A container started from the image. Disposal removes the container. */
 export interface Container extends AsyncDisposable {
   readonly name: string;
-  /** Runs JavaScript in the container, and resolves with the output. */
+  /** Runs JavaScript in the container and resolves with the output. */
   evaluate(script: string): Promise<string>;
 }
 

@@ -18,7 +18,7 @@ interface Outcome {
 
 type Env = Readonly<Record<string, string>>;
 
-/** Runs `docker` in the project folder with `env` but none of the app's other variables. Resolves even if `docker` fails. */
+/** Runs `docker` in the project folder with `env` and this process's PATH, HOME and DOCKER_* variables. Resolves even if `docker` fails. */
 export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
   const child = spawn('docker', args, {

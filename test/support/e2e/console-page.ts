@@ -32,7 +32,7 @@ export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
-/** Submits the form, after entering `path` and removing the parameters if `path` is given. Resolves with the outcome as text. */
+/** Submits the form. If `path` is given, first enters `path` and removes the parameter. Resolves with the outcome as text. */
 export async function send(page: Page, path?: string): Promise<string> {
   if (path !== undefined) {
     await page.getByLabel('Path').fill(path);

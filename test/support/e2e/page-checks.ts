@@ -15,7 +15,7 @@ const htmlValidate = new HtmlValidate({
     'void-style': 'off',
     // A scrollable listing is a region that can receive keyboard focus.
     'prefer-native-element': ['error', { exclude: ['region'] }],
-    // An escaped character counts as up to six characters.
+    // The rule counts an escaped character as up to six characters.
     'long-title': ['error', { maxlength: 150 }],
     'doctype-style': ['error', { style: 'lowercase' }],
   },

@@ -156,7 +156,7 @@ async function deny(page: Page, testApp: TestApp): Promise<void> {
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
 }
 
-/** Allows access and stays on the forwarding page. A 204 for the next page keeps the current page on screen (RFC 9110 §15.3.5). */
+/** Grants access and stays on the forwarding page. A 204 for the next page keeps the current page on screen (RFC 9110 §15.3.5). */
 async function allowAndStay(page: Page, testApp: TestApp): Promise<void> {
   await page.route(`${testApp.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
   await openConsentPage(page, testApp);

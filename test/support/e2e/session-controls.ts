@@ -17,7 +17,7 @@ export async function sessionControls(context: BrowserContext, testApp: TestApp)
   };
 }
 
-/** Far enough ahead that even a slow machine stops the clock before this time. */
+/** Long enough for even a slow machine to stop the clock in time. */
 const AHEAD_MS = 3_600_000;
 
 /** Stops the browser's clock. On pages opened afterwards, no timer fires until the test advances the clock. */
@@ -26,7 +26,7 @@ export async function stopClock({ clock }: BrowserContext): Promise<void> {
   await clock.pauseAt(Date.now() + AHEAD_MS);
 }
 
-/** Simulates a return to the tab, and waits for the session response. */
+/** Simulates a return to the tab and waits for the session response. */
 export async function returnToTab(page: Page): Promise<void> {
   const response = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

@@ -45,7 +45,7 @@ export const LOOKS: readonly Required<Look>[] = [
   { javaScriptEnabled: false, width: 360, colorScheme: 'light' },
 ];
 
-/** Opens an empty page in its own profile, and watches all pages in the profile. */
+/** Opens an empty page in its own profile and watches all pages in the profile. */
 export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
   const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
   const viewport = { width, height: HEIGHTS[width] };
@@ -98,7 +98,7 @@ async function reset(watched: WatchedPage): Promise<void> {
   await context.clearCookies();
   await page.emulateMedia({ reducedMotion: null });
   await changeLook(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
-  // Stop loading, and change the URL so that the next navigation loads a page even if only the fragment differs.
+  // Stop loading and change the URL so that the next navigation loads a page even if only the fragment differs.
   if (page.url() !== 'about:blank')
     await page.evaluate("stop(), sessionStorage.clear(), history.replaceState(null, '', '/')");
   browserErrors.length = 0;

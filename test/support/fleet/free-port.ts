@@ -8,7 +8,7 @@ const PORTS = 20_000;
 let last = Math.floor(Math.random() * PORTS);
 
 /**
- * Resolves with an unused port on the loopback interface, and reserves it until this process ends. Other tests on this machine
+ * Resolves with an unused port on the loopback interface and reserves it until this process ends. Other tests on this machine
  * don't use the port, even while no process listens on it.
  */
 export async function freePort(): Promise<number> {

@@ -13,7 +13,7 @@ const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1
 /** The response to a complete upload. */
 const UPLOADED = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
 
-/** Counts the bytes of a body that the sender has written. */
+/** The number of body bytes that the sender has written. */
 interface Progress {
   sent: number;
 }

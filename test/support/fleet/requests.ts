@@ -70,7 +70,7 @@ export function tally(responses: readonly FleetResponse[]): Record<string, numbe
   return counts;
 }
 
-/** Requests that are sent in the background of a test. */
+/** Requests that a test sends in the background. */
 export type Load = ReturnType<typeof startLoad>;
 
 /** Starts clients, each of which sends one request after another. `sendOne` receives the number of the request. */

@@ -17,7 +17,7 @@ export async function createSecretFolder(secrets: Readonly<Partial<Record<Secret
   const names = Object.keys(secrets) as SecretName[];
   for (const name of names) await write(name, secrets[name] ?? '');
   return {
-    /** Sets `NAME_FILE` for each initial secret, and leaves the plain variable empty. */
+    /** Sets `NAME_FILE` for each initial secret and leaves the plain variable empty. */
     env: Object.fromEntries(
       names.flatMap((name) => [
         [name, ''],

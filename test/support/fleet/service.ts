@@ -19,7 +19,7 @@ import { openRedis } from '../redis/clients.ts';
 import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
-/** The path of an endpoint that the local service lacks. The response names the user of the access token: `{"user":"…"}`. */
+/** The path of an endpoint added to those of the local service. The response names the user of the access token: `{"user":"…"}`. */
 export const ME_PATH = '/api/public/v1/me';
 
 /** A refresh that reached the token endpoint. */
@@ -147,7 +147,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Records the refresh token from a form body, and puts the body back into the stream. The body of a refresh fits into one chunk. */
+/** Records the refresh token from a form body and puts the body back into the stream. The body of a refresh fits into one chunk. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

@@ -47,7 +47,7 @@ export function openBrowser(server: Server) {
     jar,
     post,
     get: async (url: string) => send(request(server).get(url), url),
-    /** Posts the form on a page with its hidden fields, as the button `step` would. */
+    /** Posts the form on a page with its hidden token, as if the user had pressed the button `step`. */
     submit: async (url: string, page: Response, step: string, fields: Fields = {}) =>
       post(url, { form_token: formTokenOf(page), step, ...fields }),
   };

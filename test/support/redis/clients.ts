@@ -10,7 +10,7 @@ export function createClient(url: string): RedisClient & AsyncDisposable {
   return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });
 }
 
-/** Creates a client, and resolves once the client is ready. */
+/** Creates a client and resolves once the client is ready. */
 export async function openClient(url: string): Promise<RedisClient & AsyncDisposable> {
   const client = createClient(url);
   await redisReady(client);

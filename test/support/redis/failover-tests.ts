@@ -43,7 +43,7 @@ export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses>
 /** Enough sessions for each master in a cluster to hold some. */
 const SESSIONS = 30;
 
-/** Uses this fleet's Redis to test the features that depend on Redis. */
+/** Defines tests of the features that depend on Redis. */
 export function testUserJourney(fleet: TwoProcesses): void {
   test('a user can sign in, read several pages and sign out, and the sign-out is final', async () => {
     const { origin, processes } = fleet;
@@ -53,7 +53,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
     expect(first.text).toContain('Workspaces 1–25');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Workspaces 51–75');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Workspaces 26–50');
-    // Pages also work without stored cursors, so only the log would show a failure.
+    // Pages also work without stored cursors, so only the log would show a failure to store them.
     const logged = processes.flatMap((each) => each.logged());
     expect(logged.filter(({ msg }) => msg === 'page cursors not stored')).toEqual([]);
 
@@ -83,7 +83,7 @@ export function testUserJourney(fleet: TwoProcesses): void {
 }
 
 const CLIENTS = 4;
-/** A pause that limits the load, because responses arrive immediately during an outage. */
+/** The pause before each request, which limits the load when responses arrive immediately during an outage. */
 const PAUSE_MS = 25;
 const RECOVERED_WITHIN_MS = 12_000;
 
@@ -101,7 +101,7 @@ export function startRequests(
   return { ...load, [Symbol.asyncDispose]: async () => void (await load.stop()) };
 }
 
-/** Creates sessions for many users. Every other session has an expired access token. */
+/** Creates sessions for many users, half of them with an expired access token. */
 export async function createSessions(fleet: TwoProcesses, count: number): Promise<TestSession[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, at) =>

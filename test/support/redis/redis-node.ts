@@ -61,7 +61,7 @@ export function controlRedis(running: () => PrivateRedis, password?: string) {
   };
 }
 
-/** Resolves with whether a node is a replica, or with false if the node closes the connection to change its role. */
+/** Resolves with true if a node is a replica. A node that is changing its role closes the connection and counts as no replica. */
 export async function isReplica(node: RedisNode): Promise<boolean> {
   const role = await node.sendCommand('ROLE').catch(() => null);
   return Array.isArray(role) && role[0] === 'slave';

@@ -23,7 +23,7 @@ const SIGN_OUT_ELSEWHERE: SessionEvent = { type: 'message', message: { kind: 'si
 const response = (session: SessionStatus | null): SessionEvent => ({ type: 'response', session });
 const used = (name: string): SessionEvent => ({ type: 'message', message: { kind: 'used', name } });
 
-/** Applies simultaneous events and returns the last step. */
+/** Applies simultaneous events and returns the last state and its effects. */
 function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => transition(step.state, event, at), {
     state: from,
@@ -160,7 +160,7 @@ describe('the body of /auth/session', () => {
     ['an hour behind', -HOUR_MS],
   ])('is converted to times on the browser’s clock, which is %s', (_what, aheadMs) => {
     const now = SERVER_NOW + aheadMs;
-    // The Date header has whole seconds, so toSession() subtracts a second to avoid an end time that is too late.
+    // The Date header is in whole seconds, so toSession() subtracts a second to avoid an end time that is too late.
     expect(toSession(BODY, SERVER_NOW, now)).toEqual({
       signedIn: true,
       name: BODY.expiresAt,
@@ -169,7 +169,7 @@ describe('the body of /auth/session', () => {
     });
   });
 
-  test('keeps the server’s times if there is no Date header', () => {
+  test('keeps its times if there is no Date header', () => {
     expect(toSession(BODY, NaN, SERVER_NOW + 5 * HOUR_MS)).toMatchObject({
       idleEndsAt: SERVER_NOW + HOUR_MS,
       lastsUntil: SERVER_NOW + 11 * HOUR_MS,

@@ -125,7 +125,7 @@ test('the configuration is deeply frozen', () => {
   }
 });
 
-test('the default PUBLIC_URL contains PORT', () => {
+test('the default PUBLIC_URL contains the value of PORT', () => {
   expect(loadConfig({ ...minimalEnv, PORT: '8080' }).publicOrigin).toBe('http://localhost:8080');
 });
 

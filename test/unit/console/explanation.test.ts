@@ -12,7 +12,7 @@ const explained = (status: number, headers: Record<string, string>, json?: unkno
 const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
 
 describe('Server-Timing', () => {
-  test('metrics from the gateway are found after those from the service', () => {
+  test('metrics from the gateway are read even if metrics from the service precede them', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
     expect(toRequestTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
@@ -57,7 +57,7 @@ describe('a response from the service', () => {
     ['an ordinary request', 200, USUAL, /did not refresh it or repeat the request/],
     ['a request after a refresh', 200, REFRESHED, /had expired.*refreshed it before it sent the request/],
     ['a repeated request', 200, REPLAYED, /rejected the access token.*repeated the request once/],
-    ['a request with a recent token that is refused', 401, USUAL, /younger than 30 seconds/],
+    ['a request with a recent token that is refused', 401, USUAL, /less than 30 seconds old/],
     ['a request that is refused twice', 401, REPLAYED, /rejected the new token too/],
     ['a large request that is refused', 401, REFRESHED, /over 64 KiB, send the request again/],
   ])('to %s is shown with an explanation of what the gateway did', (_what, status, timing, sentence) => {

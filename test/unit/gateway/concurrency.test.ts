@@ -37,7 +37,7 @@ describe('a slot', () => {
     for (const session of ['b', 'b']) limits.acquire(session);
   });
 
-  test('is released only once, even if its request ends twice', () => {
+  test('is released only once, even if release() is called twice', () => {
     const limits = createLimits();
     const slots = ['a', 'a', 'a'].map((session) => limits.acquire(session));
     slots[0]?.release();
@@ -103,7 +103,7 @@ describe('a request that is waiting for a connection', () => {
     expect(limits.acquire('a').waitForConnection(1_000)).toBeNull();
   });
 
-  test('gets no connection once its session has half of those that other sessions leave free, so the next session always gets one', () => {
+  test('gets no connection once its session has half of the connections that other sessions leave free', () => {
     const limits = createConcurrencyLimits({ requests: 1000, requestsPerSession: 100, connections: 16 });
     const acquired = ['a', 'b', 'c', 'd', 'e'].map((session) => {
       const turns = Array.from({ length: 20 }, () => limits.acquire(session).waitForConnection(10));

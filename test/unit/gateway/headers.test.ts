@@ -99,7 +99,7 @@ describe('an upstream request', () => {
     expect(forwarded(...raw, 'Connection', ' ,x.two,, ', 'X-Two', '2')).toEqual(OURS);
   });
 
-  test('has the right headers even after thousands of unknown names', () => {
+  test('has the correct headers even after thousands of requests with unknown header names', () => {
     for (let count = 0; count < 3_000; count += 1) forwarded(`x-strange-${count}`, '1');
     expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
   });

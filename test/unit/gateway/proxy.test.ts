@@ -61,7 +61,7 @@ async function startService(respond: RequestListener) {
   };
 }
 
-test('if a client disconnects while the upstream connection is opening, its request is not sent, but the next one is', async () => {
+test('if a client disconnects while the upstream connection is opening, only the next request is sent', async () => {
   const sent: string[] = [];
   await using service = await startService((req, res) => {
     sent.push(req.url ?? '');

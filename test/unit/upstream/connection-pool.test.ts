@@ -59,7 +59,7 @@ test('the pool never sends a request that is cancelled while it is waiting', asy
   expect(received).toEqual(['/first', '/last']);
 });
 
-test('a request prefers the last used connection that has been idle for 100 ms, then a new connection, then the longest idle one', async () => {
+test('the pool prefers the most recently used connection that has been idle for 100 ms, then a new one, then the longest idle one', async () => {
   const ports: (number | undefined)[] = [];
   const held: ServerResponse[] = [];
   await using started = await startPool((req, res) => {

@@ -216,7 +216,7 @@ describe('look-alike characters', () => {
   refuses('..%EF%BC%8Fx ..%EF%BC%BCx ..%E2%81%84x ..%E2%88%95x ..%E2%88%96x');
   // A fullwidth semicolon, a Greek question mark, a zero-width space and a soft hyphen:
   refuses('..%EF%BC%9Bx/y ..%CD%BE/x ..%E2%80%8B/x .%C2%AD./x');
-  // Percent signs (fullwidth, fullwidth over another layer, small):
+  // Percent signs (fullwidth, fullwidth before another encoded percent sign, small):
   refuses('%EF%BC%852e%EF%BC%852e/x %EF%BC%85252e%EF%BC%85252e/x %EF%B9%AA00');
   // A dotless i, a dotted capital I, a fullwidth a, and a fullwidth or superscript 2:
   disallows(`
@@ -361,7 +361,7 @@ function expectAllowed(path: string): void {
   const readings = [path.toLowerCase(), path.toUpperCase().toLowerCase(), decodeOnce(path).toLowerCase()];
   const isElsewhere = !path.startsWith(PREFIX);
   const isAuthorization = readings.some((read) => `${read}/`.startsWith(`${AUTHORIZATION}/`));
-  // Compare only once, because each call to `expect` takes longer than computing all the readings.
+  // Call `expect` only once, because each call takes longer than all the checks above.
   expect({ path, isElsewhere, isAuthorization }).toEqual({
     path,
     isElsewhere: false,

@@ -31,7 +31,7 @@ async function urlWith(...rights: readonly string[]): Promise<string> {
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
 
-/** Returns a URL for a Redis user who can run every command except this one, and only on Cloakroom's keys. */
+/** Returns a URL for a Redis user who can run every command except this one, but only on Cloakroom's keys. */
 const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
 test('a healthy Redis server passes every check', async () => {
@@ -110,7 +110,7 @@ test('the Redis user needs access to keys that begin with REDIS_PREFIX', async (
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('a Redis user without permission to run PING passes, because Cloakroom never sends PING', async () => {
+test('a Redis user without permission to run PING passes the check, because Cloakroom never sends PING', async () => {
   const findingOf = await runDoctor({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
@@ -120,7 +120,7 @@ test('if the Redis user lacks permission to select the database in REDIS_URL, th
   expect(found).toMatchObject(finding('problem', '', '+select'));
 });
 
-test('Redis without INFO is a problem, because Cloakroom would never become ready', async () => {
+test('a Redis server without INFO is a problem, because Cloakroom would never become ready', async () => {
   await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
   expect(found).toMatchObject(finding('problem', 'Redis does not support INFO.', 'rename-command'));

@@ -35,7 +35,7 @@ test('a master name that no Sentinel monitors is a problem', async () => {
 test('a redis:// URL that points to a Sentinel is a problem', async () => {
   const [port] = sentinels.sentinels.map((sentinel) => sentinel.port);
   const findingOf = await runDoctor({ REDIS_URL: `redis://127.0.0.1:${port}` });
-  expect(findingOf('redis-role')).toMatchObject(finding('problem', 'REDIS_URL leads to a Sentinel'));
+  expect(findingOf('redis-role')).toMatchObject(finding('problem', 'REDIS_URL points to a Sentinel'));
 });
 
 test('if the Sentinel user lacks permission to look up the master, the doctor names the missing permission', async () => {

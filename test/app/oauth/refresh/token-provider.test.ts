@@ -112,7 +112,7 @@ describe('an expiring token', () => {
     const fresh = await testApp.createSession(inSeconds(50));
     const expiring = await testApp.createSession(inSeconds(15));
     await get(fresh.cookie).expect(200);
-    // A refresh of the fresh session would start before the refresh of the expiring session ends.
+    // Any refresh of the fresh session would start first, so it would be counted below.
     await get(expiring.cookie).expect(200);
     await eventually(async () => (await grantOf(expiring.id))?.accessToken === 'refreshed-1');
     expect((await grantOf(fresh.id))?.accessToken).toBe('a-valid-token');
@@ -221,7 +221,7 @@ describe('a refresh', () => {
   });
 });
 
-/** Creates a token provider whose locks are replaced by the result of `change`. */
+/** Creates a token provider that uses the result of `change` in place of each lock. */
 function providerWith(change: (lock: HeldLock) => HeldLock) {
   const { config, services } = testApp;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };

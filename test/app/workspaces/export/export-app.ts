@@ -63,7 +63,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
     refreshes: () => refreshes,
     idle,
 
-    /** Waits for earlier tests to finish, and resets everything but the clock. Returns the `Cookie` header for a new session. */
+    /** Waits for earlier tests to finish and resets everything but the clock. Returns the `Cookie` header for a new session. */
     async begin(listed: readonly unknown[], intercept: Interception = () => false): Promise<string> {
       await idle();
       Object.assign(mutable, { intercept, wait: passTime });
@@ -73,7 +73,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       return (await testApp.createSession()).cookie;
     },
 
-    /** Sends a request, and reads the response until it ends or is cut off. */
+    /** Sends a request and reads the response until it ends or is cut off. */
     async get(path: string, cookie: string, fields: readonly string[] = []): Promise<ExportResponse> {
       const request = toRequest(path, cookie, ['Connection: close', ...fields]);
       const head = readMessage(await exchangeBytes(testApp.config.port, request));
@@ -83,7 +83,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       return { status: Number(head.start.split(' ')[1]), head, body: body?.toString('utf8') ?? null };
     },
 
-    /** Sends a request, and leaves reading the response to the test. */
+    /** Sends a request and leaves reading the response to the test. */
     async open(path: string, cookie: string) {
       const end = await openConnection(testApp.config.port);
       end.socket.write(toRequest(path, cookie));

@@ -199,7 +199,7 @@ describe('an export is cut off', () => {
     expect(exporter.service.requests.filter(({ limit }) => limit !== null)).toHaveLength(3);
   });
 
-  test('with a reset if a closed connection would end the body (HTTP/1.0)', async () => {
+  test('with a reset if a closed connection would mark the end of the body (HTTP/1.0)', async () => {
     const failure = onRequest(3, () => json(500, {}));
     const cookie = await exporter.begin(ITEMS, failure);
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;

@@ -110,7 +110,7 @@ test('a secret is replaced atomically, so a reader finds either the old or the n
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('the ACL file lets the app use all keys, the local service its own keys, and other users only PING', async () => {
+test('the ACL file lets the app use all keys, the local service use its own keys, and other users run only PING', async () => {
   await using folder = await createFolder();
   await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
@@ -136,7 +136,7 @@ test('the ACL file lets the app use all keys, the local service its own keys, an
   await expect(anonymous.get('a')).rejects.toThrow('NOAUTH');
 });
 
-// Redis replays its append-only file as the user `default`, and drops commands for which that user lacks permission.
+// Redis replays its append-only file as the user `default` and drops commands for which that user lacks permission.
 test('with the ACL file, Redis reloads all its saved data', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();

@@ -103,7 +103,7 @@ export async function expireTokens(run: Run, ms: number): Promise<void> {
   markAllDue();
 }
 
-/** Signs out at one of the processes. Requests that start after the sign-out response must be refused. */
+/** Signs out through one of the processes. Requests that start after the sign-out response must be refused. */
 export async function signOut(run: Run, session: SessionModel, index: number): Promise<void> {
   markUncertain(session);
   const { status } = await sendSignOut(processAt(run, index).url, session.stored.cookie);

@@ -46,8 +46,8 @@ export async function settle(run: Run): Promise<void> {
 }
 
 /**
- * After a run, expires every token again and uses every session in both processes. A session with an outdated refresh token
- * ends here at the latest.
+ * After a run, expires every token again and uses every session in both processes. Any session that still has an
+ * outdated refresh token then ends.
  */
 export async function useEverySession(run: Run): Promise<void> {
   const { model, fleet } = run;

@@ -12,9 +12,9 @@ import {
   type SessionModel,
 } from './model.ts';
 
-/** Clock steps that take a new token to 20 s before its expiry, when a refresh runs in the background, or to its expiry. */
+/** The clock steps after which a new token is refreshed in the background (20 s before its expiry) or has expired. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
-/** Keeps a run below the maximum session age of 12 h. */
+/** Keeps a run shorter than the maximum session age of 12 h. */
 const MAX_AHEAD_MS = 10 * 3_600_000;
 const MAX_SESSIONS = 3;
 const MAX_COMMANDS = 30;
@@ -180,7 +180,7 @@ const FAIL_OR_REPAIR = fc.boolean().map((fails) =>
     async ({ model }) => void (model.tokenEndpointFails = fails),
   ),
 );
-/** Starting a process takes as long as the rest of a run, so commands kill a process only while a token request is held. */
+/** Kills a process only during a held token request, because starting another process takes as long as the rest of a run. */
 const CRASH = PROCESS.map((process) =>
   command(
     `crash(${process})`,

@@ -15,8 +15,8 @@ export interface SessionModel {
   readonly user: string;
   readonly stored: TestSession;
   /**
-   * `active`: no response may report an ended session. `uncertain`: the next use may end the session. `ended`: every request
-   * that starts after `endedAt` must be refused.
+   * `active`: no response may report that the session has ended. `uncertain`: the next use may end the session. `ended`: every
+   * request that starts after `endedAt` must be refused.
    */
   state: 'active' | 'uncertain' | 'ended';
   /** Whether the service has revoked the grant, in which case the next use must end the session. */

@@ -48,7 +48,7 @@ function failing(...failures: AppError[]): ReadPage {
   };
 }
 
-test('an export pauses for the Retry-After time of an error from the service, the token endpoint or Redis', async () => {
+test('after an error from the service, the token endpoint or Redis, an export pauses for the Retry-After time', async () => {
   const { items, pauses, failure } = await readAll(
     failing(busy(30), new TokenEndpointError(null), busy(5), new StoreUnavailableError(null)),
   );

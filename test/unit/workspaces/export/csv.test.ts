@@ -95,7 +95,7 @@ test.each(['"text"', '1', 'null', '[{"id":1}]'])(
   },
 );
 
-test('an export with more columns than a spreadsheet allows fails', () => {
+test('an export fails if it has more columns than a spreadsheet allows', () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, n])));
   expect(read(write([wide(16_384)]))[1]).toHaveLength(16_384);
