@@ -63,6 +63,18 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     expect(apiRequestsTo(one)).toHaveLength(2 * REQUESTS);
   });
 
+  test('requests with a body to a stopped process do not take a running process out of rotation', async () => {
+    const [one, stopped] = [await startProcess(), await startProcess()];
+    await startBefore(stopped, one);
+    // Stop the process just after a health check, so that the next check comes after the requests.
+    const countChecks = () => one.requests.filter(isCheck).length;
+    const before = countChecks();
+    await eventually(async () => name === 'nginx' || countChecks() > before + 2);
+    await stopped[Symbol.asyncDispose]();
+    for (let at = 0; at < REQUESTS; at += 1) await send('PUT', '/api/x', { body: 'whole' });
+    for (let at = 0; at < REQUESTS; at += 1) expect((await send('GET')).status).toBe(200);
+  });
+
   test('a GET that gets no response from one process is sent to another process', async () => {
     const dying = await startProcess((_request, socket) => {
       socket.destroy();
@@ -70,8 +82,7 @@ describe.each(REVERSE_PROXIES)('%s in front of several processes', (name, startP
     });
     const running = await startProcess();
     await startBefore(dying, running);
-    for (let at = 0; at < REQUESTS; at += 1) expect((await send('GET')).status).toBe(200);
-    expect(apiRequestsTo(dying).length).toBeGreaterThan(0);
+    while (apiRequestsTo(dying).length === 0) expect((await send('GET')).status).toBe(200);
   });
 
   test.each(UNSAFE)(

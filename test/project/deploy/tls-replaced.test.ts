@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { startLoad, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
+import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
+import { startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
 import { createReverseProxyOptions } from '../../support/reverse-proxies/reverse-proxy.ts';
@@ -15,7 +15,9 @@ test.each(REVERSE_PROXIES)(
   async (name, startProxy) => {
     const options = await createReverseProxyOptions();
     await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
-    const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
+    const hostOf = ({ url }: Cloakroom) => new URL(url).host;
+    const countChecks = ({ logged }: Cloakroom) => logged().filter(({ path }) => path === '/readyz').length;
+    const before = fleet.processes.map(countChecks);
     await using proxy = await startProxy(options, fleet.processes.map(hostOf));
     const { cookie } = await fleet.createSession();
     let writes = 0;
@@ -25,8 +27,8 @@ test.each(REVERSE_PROXIES)(
       req.resume().once('end', () => res.end('took it'));
       return true;
     };
-    const isChecked = (each: (typeof fleet.processes)[number]) =>
-      each.logged().filter(({ path }) => path === '/readyz').length > 2;
+    // Caddy checks once for each of its two routes. After two rounds, a process knows the interval between the rounds.
+    const isChecked = (process: Cloakroom, at: number) => countChecks(process) >= (before[at] ?? 0) + 4;
     await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
 
     // Disable keep-alive, because an idle connection could close just as the next request uses it.
@@ -47,8 +49,10 @@ test.each(REVERSE_PROXIES)(
       expect(await old.stop()).toBe(0);
       const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
       await proxy.takeOutOfRotation(null);
-      // Until the reverse proxy has checked the new process, only the other process receives requests.
-      await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
+      // Until both routes of the reverse proxy have checked the new process, only the other process receives requests.
+      const hasServed = (method: string) =>
+        fresh.logged().some((line) => line['path'] === ME_PATH && line['method'] === method);
+      await eventually(async () => METHODS.every(hasServed));
     }
     const responses = await load.stop();
     await agent.close();
