@@ -148,7 +148,7 @@ async function start(kind, settings) {
 }
 
 /**
- * Resolves to the median latency that each system adds over the first, in ms. The systems take turns, so that a disturbance on the
+ * Resolves to the median latency that each system adds over the first, in ms. The systems take turns, so that any noise on the
  * machine affects all of them.
  * @param {readonly Running[]} running
  */

@@ -72,7 +72,7 @@ async function costOfFirstRequests(testApp, leftSeconds) {
 }
 
 /**
- * Returns the CPU time of a refresh, excluding the requests in the same run, divided by the CPU time of a request.
+ * Returns the ratio of the CPU time of a refresh to that of a request. Excludes the other requests in the run with refreshes.
  * @param {Cost} refreshing
  * @param {Cost} fresh
  * @param {Cost} requests

@@ -10,7 +10,7 @@ import { ROUTES } from './routes.ts';
 import { createSessionMetrics } from './session/events.ts';
 import { createServiceMetrics } from './upstream/service-metrics.ts';
 
-/** Values of the label `caller`: the parts of Cloakroom that send upstream requests. */
+/** Values of the `caller` label: the parts of Cloakroom that send upstream requests. */
 export const CALLERS = ['gateway', 'pages'] as const;
 
 /** Registers all Cloakroom metrics, which are defined next to the code that records them. */

@@ -1,7 +1,7 @@
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
 import { coreCpuMs, cpuMsOf } from './cpu-time.mjs';
 
-/** The length of a turn. Systems take short turns, one after the other, so that a disturbance on the machine affects all of them. */
+/** The length of a turn. Systems take short turns, one after the other, so that noise on the machine affects all of them. */
 const TURN_MS = 300;
 /**
  * The length of the unmeasured work before each turn. The turns of the other systems evict a system's memory from the CPU caches, so its

@@ -128,7 +128,7 @@ function toValues(name: string, buckets: readonly number[], { labels, counts, su
   ];
 }
 
-/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` if there was no response. */
+/** Values of the `status` label: the class of a response (RFC 9110 §15), or `none` if there was no response. */
 export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
 
 /** Returns the index of a status in STATUS_CLASSES. A status above 599 is counted as `5xx`. */

@@ -7,7 +7,7 @@ import { createDurationHistogram, STATUS_CLASSES, statusClassIndex } from '../ob
  */
 export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
 
-/** Values of the label `status`. */
+/** Values of the `status` label. */
 export const SERVICE_STATUSES = [...STATUS_CLASSES, 'aborted'];
 
 /** Creates the histogram of the service's response times. Returns a recording function for each caller. */

@@ -43,7 +43,7 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
 }
 
 /**
- * Returns a function that checks whether every word occurs in the text shown for an item. Without words, every item matches.
+ * Returns a function that checks whether every word occurs in the text shown for an item. If there are no words, every item matches.
  */
 export function createMatcher(words: string): (row: ItemView) => boolean {
   const parts = foldText(words)

@@ -136,7 +136,7 @@ test('the ACL file lets the app use all keys, the local service use its own keys
   await expect(anonymous.get('a')).rejects.toThrow('NOAUTH');
 });
 
-// Redis replays its append-only file as the user `default` and drops commands for which that user lacks permission.
+// Redis replays its append-only file as the `default` user and drops commands for which that user lacks permission.
 test('with the ACL file, Redis reloads all its saved data', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();
