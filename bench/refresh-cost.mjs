@@ -3,7 +3,7 @@ import { costOf, createSessions, toCommandRows, waitForAofRewrite } from './supp
 import { startTestApp } from './support/deployment.mjs';
 import { formatNumber, printTable } from './support/table.mjs';
 
-/** Measures Redis commands and append-only file growth per refresh, with requests to one process and to two processes simultaneously. */
+/** Measures Redis commands and append-only file growth per refresh, first with requests to one process, then to two simultaneously. */
 
 /** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 

@@ -1,4 +1,4 @@
-/** Starts the scripts of every page. Each script does nothing on a page without its elements. */
+/** Starts the scripts that every page loads. Each script does nothing on a page without its elements. */
 import { startExports } from './export.js';
 import { startFind } from './find.js';
 import { startLoadAllPages } from './load-all-pages.js';

@@ -31,7 +31,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
-  // Wait briefly for Redis; early connections are kept. If Redis is down, the server still starts and responds with 503.
+  // Wait briefly for Redis; connections that arrive meanwhile are kept. If Redis is down, the server still starts and responds with 503.
   await settlesWithin(
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,

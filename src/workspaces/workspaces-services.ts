@@ -33,7 +33,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
 }
 
 /**
- * Returns the limits on concurrent pages. A page has at most two requests to the service in flight. One session can therefore
+ * Returns the limits on concurrent page requests. A page has at most two requests to the service in flight. One session can therefore
  * take about a quarter of the connections, and all sessions together can take all of them. Few users load more than 16 tabs at
  * a time.
  */

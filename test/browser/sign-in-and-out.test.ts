@@ -60,7 +60,7 @@ test('after sign-in, the browser does not reuse API responses cached for the pre
   const cookies = await context.cookies();
   await context.clearCookies(); // as if the session had expired
   await signIn(page, e2e.testApp);
-  // Restore the first cookie, because a response still in the cache would then match `Vary: Cookie`.
+  // Restore the first cookie, so that any response still in the cache would match `Vary: Cookie`.
   await context.clearCookies();
   await context.addCookies(cookies);
   expect(await request('force-cache')).toBe('response 2');

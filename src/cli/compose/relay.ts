@@ -17,7 +17,7 @@ createServer((client) => {
 }).listen(Number(port), '127.0.0.1', () => console.log(`Port ${port} forwards to ${target}`));
 
 // The relay shares the network of the app container. When the app container restarts, it gets a new network, and the relay
-// is left with only the loopback interface. The relay then exits, so that Docker restarts it in the new network.
+// is left with only the loopback interface. The relay then exits, so that Docker restarts it on the new network.
 if (hasNetwork()) {
   const timer = setInterval(() => {
     if (hasNetwork()) return;

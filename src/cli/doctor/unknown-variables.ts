@@ -26,7 +26,7 @@ function hintFor(name: string, env: Env): string | undefined {
   return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-/** Returns whether names differ only in case, underscores and one typo (an extra, missing or wrong letter, or two swapped letters). */
+/** Returns whether names match apart from case, underscores and one typo (an extra, missing or wrong letter, or two swapped letters). */
 function isMisspelt(name: string, known: string): boolean {
   const [one, other] = [normalise(name), normalise(known)];
   if (other.length < MIN_LENGTH) return false;

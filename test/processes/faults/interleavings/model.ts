@@ -84,7 +84,7 @@ export interface SentRequest {
   readonly revocationsBefore: number;
   /** Returns whether the receiving process was killed. */
   readonly wasKilled: () => boolean;
-  /** Returns whether the receiving process was stopped during the request, so that a reply from Redis may have timed out. */
+  /** Returns whether the receiving process was stopped during the request, in which case a Redis reply may have timed out. */
   readonly wasStopped: () => boolean;
   /** Returns whether the token endpoint failed for the session during the request or shortly before. */
   readonly sawFailure: () => boolean;
