@@ -39,7 +39,11 @@ interface Subject {
 }
 
 export const serviceChecks: readonly Check<Subject>[] = [
-  { id: 'service-reachable', title: 'Service', run: ({ origin }) => ok(`The service is running at ${origin}.`) },
+  {
+    id: 'service-reachable',
+    title: 'Service',
+    run: ({ origin }) => ok(`The service is running at ${origin}.`),
+  },
   { id: 'service-token-endpoint', title: 'Service token endpoint', run: checkTokenEndpoint },
   { id: 'service-credentials', title: 'CLIENT_ID and CLIENT_SECRET', run: checkCredentials },
   { id: 'service-sign-in', title: 'Service authorization endpoint', run: checkSignIn },
