@@ -108,7 +108,7 @@ describe('npm run doctor', () => {
     ['from an unknown authority is a problem', createCertificate('localhost'), false, 'is not trusted here'],
     ['that has expired is a problem', createCertificate('localhost', twoHoursAgo), true, 'has expired'],
     ['for another name is a problem', createCertificate('another.example'), true, 'for another name'],
-    ['that is trusted is not a problem', createCertificate('localhost'), true, 'runs at https://'],
+    ['that is trusted is not a problem', createCertificate('localhost'), true, 'running at https://'],
   ])('reports that a service certificate %s', async (_, certificate, isTrusted, words) => {
     expect((await reachService(certificate, isTrusted))?.detail).toContain(words);
   });
