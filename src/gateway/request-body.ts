@@ -36,7 +36,7 @@ export function createRequestBody(
   pace = MIN_PACE,
 ) {
   const { 'content-length': length = KEPT_BYTES } = req.headers;
-  /** Use a single buffer, because keeping many one-byte chunks would take over a hundred times the memory. */
+  // Use a single buffer, because keeping many one-byte chunks would take over a hundred times the memory.
   let start = Buffer.allocUnsafe(Math.min(Number(length), KEPT_BYTES));
   let bytes = 0;
   let isWhole = false;
