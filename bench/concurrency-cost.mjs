@@ -1,6 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { requestBytes } from './peers/browser-request.mjs';
 import { createCloakroom } from './support/cloakroom.mjs';
 import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
@@ -27,7 +28,8 @@ const WARM_UP_MS = 2_500;
 const SESSIONS = 8;
 const FEW = 32;
 const MANY = 128;
-const V8_DEFAULTS = ['--allocation-site-pretenuring'];
+/** Ignores the V8 options that main.ts sets. */
+const V8_DEFAULTS = ['--import', fileURLToPath(new URL('support/v8-defaults.mjs', import.meta.url))];
 const KINDS = [FEW, MANY].flatMap((inFlight) => [
   { title: `${inFlight} in flight`, inFlight, nodeOptions: [] },
   { title: `${inFlight} in flight, V8 defaults`, inFlight, nodeOptions: V8_DEFAULTS },

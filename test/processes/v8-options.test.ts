@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
+
+test('a process without options on its command line neither pretenures objects nor collects with several threads', async () => {
+  const trace = ['--trace-pretenuring-statistics', '--trace-gc-nvp'];
+  await using program = await startProgram(process.execPath, [...trace, 'dist/main.js'], {
+    PORT: '0',
+    SERVICE_URL: 'http://127.0.0.1:9',
+    CLIENT_ID: 'a',
+    CLIENT_SECRET: 'a',
+    SCOPES: 'room:read',
+    REDIS_URL: 'redis://127.0.0.1:9',
+    SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
+  });
+  const [, url = ''] = await program.waitForOutput(/"url":"([^"]+)".*"msg":"listening"/);
+  const collections = () => program.lines().filter((line) => / gc=s /.test(line));
+  const before = collections().length;
+  await eventually(async () => {
+    await Promise.all(Array.from({ length: 50 }, async () => (await fetch(`${url}/healthz`)).text()));
+    return collections().length > before;
+  });
+  expect(program.lines().filter((line) => line.startsWith('pretenuring:'))).toEqual([]);
+  expect(collections().filter((line) => !line.includes('background.scavenge.parallel=0.00'))).toEqual([]);
+});
