@@ -10,13 +10,16 @@ const NAMES = readdirSync(`${root}bench`)
   .map((file) => file.replace(/\.mjs$/, ''));
 
 const ensureTaskset = async () => ensureProgram('taskset', 'util-linux');
+async function ensurePeers() {
+  await ensureTaskset();
+  await ensureProgram('nginx', 'nginx');
+  await ensurePackages(`${root}bench`);
+}
+
 /** Installs the programs and packages for a benchmark, except the app and Redis. @type {Record<string, () => Promise<void>>} */
 const NEEDS = {
-  peers: async () => {
-    await ensureTaskset();
-    await ensureProgram('nginx', 'nginx');
-    await ensurePackages(`${root}bench`);
-  },
+  peers: ensurePeers,
+  'continuous-load': ensurePeers,
   'idle-cost': ensureTaskset,
   lighthouse: async () => {
     await ensureChromium();

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCloakroom } from '../support/cloakroom.mjs';
+import { createCloakroom, START_OPTIONS } from '../support/cloakroom.mjs';
 import { onMeasuredCore } from '../support/cores.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { CLIENT } from './openid-client.mjs';
@@ -112,6 +112,24 @@ export const KINDS = [
     start: async (settings) => startAndSignIn('nginx', settings),
   },
 ];
+
+/** Cloakroom without its sessions. Not one of KINDS, because it shows only what sessions cost. @type {Kind} */
+export const WITHOUT_SESSIONS = {
+  name: 'without-sessions',
+  title: 'Cloakroom without sessions',
+  packages: [],
+  withoutSessions: true,
+  async start(settings) {
+    const [grant] = settings.grants;
+    const more = { env: JSON.stringify(createCloakroom(settings).env), grant: JSON.stringify(grant) };
+    const system = await startPeer('without-sessions', settings, more, START_OPTIONS);
+    return {
+      ...system,
+      cookies: settings.grants.map((_, at) => `session=${at}`),
+      accessTokens: settings.grants.map(() => grant?.accessToken ?? ''),
+    };
+  },
+};
 
 /**
  * @param {string} file

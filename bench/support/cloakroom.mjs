@@ -82,7 +82,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
 }
 
 /** The Node options of `npm start`. */
-const START_OPTIONS = readStartOptions();
+export const START_OPTIONS = readStartOptions();
 
 function readStartOptions() {
   const { scripts } = /** @type {{ scripts: { start: string } }} */ (

@@ -15,6 +15,7 @@ const MAX_IDLE_MS = 4_200;
  * @property {number} bodyBytes the length of every response body
  */
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
+/** @typedef {{ sentAt: number, ms: number, head: string }} TimedRequest `sentAt` is a time from performance.now() */
 
 /**
  * Creates clients with one connection each. A client sends its next request once it has received the previous response.
@@ -36,8 +37,9 @@ export function createClients(target, count = 32) {
     /**
      * Sends requests for `ms`. Resolves to the number of requests. Rejects if a response is not a 200 or has the wrong length.
      * @param {number} ms
+     * @param {number[]} [latencies] receives the latency of each request, in ms
      */
-    async sendFor(ms) {
+    async sendFor(ms, latencies) {
       if (performance.now() - usedAt > MAX_IDLE_MS) {
         close();
         clients = await Promise.all(Array.from({ length: count }, async () => openClient(target)));
@@ -45,7 +47,12 @@ export function createClients(target, count = 32) {
       const first = turn;
       const end = performance.now() + ms;
       const sendUntilEnd = async (/** @type {Client} */ client) => {
-        while (performance.now() < end) await client.send(turn++);
+        for (let now = performance.now(); now < end;) {
+          await client.send(turn++);
+          const after = performance.now();
+          latencies?.push(after - now);
+          now = after;
+        }
       };
       await Promise.all(clients.map(sendUntilEnd));
       usedAt = performance.now();
@@ -73,24 +80,52 @@ export async function sendWithPauses(target, requests, pauseMs) {
   return latencies;
 }
 
+/**
+ * Sends `perSecond` requests a second over `count` connections for `ms`. A request that is due while its connection is busy is sent late,
+ * and its latency includes that delay. Resolves to the requests in the order in which their responses arrived.
+ * @param {Target} target
+ * @param {{ count: number, perSecond: number, ms: number }} load
+ */
+export async function sendAtRate(target, { count, perSecond, ms }) {
+  /** @type {TimedRequest[]} */
+  const requests = [];
+  const clients = await Promise.all(Array.from({ length: count }, async () => openClient(target)));
+  const everyMs = (1_000 * count) / perSecond;
+  const beganAt = performance.now();
+  const sendInTurn = async (/** @type {Client} */ client, /** @type {number} */ at) => {
+    for (let turn = 0; turn * everyMs < ms; turn++) {
+      const dueAt = beganAt + (at / count + turn) * everyMs;
+      const waitMs = dueAt - performance.now();
+      if (waitMs > 0) await delay(waitMs);
+      const sentAt = waitMs > 0 ? performance.now() : dueAt;
+      const head = await client.send(turn);
+      requests.push({ sentAt, ms: performance.now() - sentAt, head });
+    }
+  };
+  await Promise.all(clients.map(sendInTurn));
+  for (const client of clients) client.close();
+  return requests;
+}
+
 /** @param {Target} target */
 export async function openClient({ port, requests, bodyBytes }) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
-  /** @type {() => void} */
+  /** @type {(head: string) => void} */
   let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
   /** The number of body bytes still to come, or null until the head is complete. */
   let left = /** @type {number | null} */ (null);
   let buffered = Buffer.alloc(0);
+  let head = '';
 
   socket.on('data', (chunk) => {
     if (left === null) {
       buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
       const headBytes = buffered.indexOf(HEAD_END) + HEAD_END.length;
       if (headBytes < HEAD_END.length) return;
-      const head = buffered.toString('latin1', 0, headBytes);
+      head = buffered.toString('latin1', 0, headBytes);
       if (!head.startsWith('HTTP/1.1 200 ') || lengthIn(head) !== bodyBytes) {
         fail(new Error(`unexpected response: ${buffered.toString('latin1', 0, 1_000)}`));
         return;
@@ -106,15 +141,16 @@ export async function openClient({ port, requests, bodyBytes }) {
       return;
     }
     left = null;
-    succeed();
+    succeed(head);
   });
   socket.on('error', (error) => fail(error));
   socket.on('close', () => fail(new Error('the connection was closed')));
 
   return {
     /**
+     * Resolves to the head of the response.
      * @param {number} turn selects the session
-     * @returns {Promise<void>}
+     * @returns {Promise<string>}
      */
     send: async (turn) =>
       new Promise((resolve, reject) => {

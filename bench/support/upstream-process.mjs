@@ -2,8 +2,11 @@ import { createServer } from 'node:net';
 
 /**
  * Runs the service behind every measured system. The service responds with 8 KB to a request with a Bearer token, and with 401 to any other
- * request. `/seen` returns the request head. To save CPU time, the service parses no more HTTP than necessary.
+ * request. `/seen` returns the request head. To save CPU time, the service parses no more HTTP than necessary. It responds after
+ * LATENCY_MS, by default at once.
  */
+
+const LATENCY_MS = Number(process.env['LATENCY_MS'] ?? 0);
 
 const HEAD_END = '\r\n\r\n';
 const BODY = JSON.stringify({
@@ -32,7 +35,9 @@ const server = createServer({ noDelay: true }, (socket) => {
     for (let end = buffered.indexOf(HEAD_END); end >= 0; end = buffered.indexOf(HEAD_END)) {
       const head = buffered.slice(0, end + HEAD_END.length);
       buffered = buffered.slice(head.length);
-      socket.write(responseTo(head));
+      const response = responseTo(head);
+      if (LATENCY_MS === 0) socket.write(response);
+      else setTimeout(() => socket.write(response), LATENCY_MS);
     }
   });
   socket.on('error', () => socket.destroy());

@@ -1,0 +1,149 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { requestBytes } from './peers/browser-request.mjs';
+import { describeMachine, toSpread } from './peers/report.mjs';
+import { KINDS } from './peers/systems.mjs';
+import { verifySystem } from './peers/verify-system.mjs';
+import { OTHER_CORE, pinSelf } from './support/cores.mjs';
+import { cpuMsOf, processTree } from './support/cpu-time.mjs';
+import { freePort } from './support/free-port.mjs';
+import { createClients, sendAtRate } from './support/load.mjs';
+import { nodeCommand, startProcess } from './support/start-process.mjs';
+import { percentile } from './support/statistics.mjs';
+import { startStore } from './support/store.mjs';
+import { printTable } from './support/table.mjs';
+import { newGrant, OPAQUE } from './support/tokens.mjs';
+
+/**
+ * Compares the systems of the benchmark `peers` under continuous load. Only one system runs at a time. Each gets a core to itself for the
+ * whole measurement: 4 s of warm-up and 7 s of requests on 32 connections without a pause, then 4 connections at 400 requests a second.
+ * Nothing is discarded. The goals in docs/performance.md refer to this benchmark, because operators pay for continuous load.
+ *
+ * Usage: `npm run bench -- continuous-load [--only a,cloakroom] [--rounds 5] [--light-seconds 12] [--cpu-prof FOLDER]`
+ */
+
+const SESSIONS = 8;
+const WARM_UP_MS = 4_000;
+const LOAD_MS = 7_000;
+const LIGHT = { count: 4, perSecond: 400 };
+/** Time at light load that is not measured. */
+const LIGHT_WARM_UP_MS = 1_000;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: KINDS.map(({ name }) => name).join(',') },
+    rounds: { type: 'string', default: '5' },
+    'light-seconds': { type: 'string', default: '12' },
+    'cpu-prof': { type: 'string' },
+  },
+});
+const only = values.only.split(',');
+// The bare pass-through (a) always runs, because all results are relative to it.
+const kinds = KINDS.filter(({ name }) => name === 'a' || only.includes(name));
+const lightMs = Number(values['light-seconds']) * 1_000;
+
+pinSelf(OTHER_CORE);
+const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
+const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
+const { port, body } = /** @type {{ port: number, body: string }} */ (await upstream.nextMessage());
+const store = await startStore({ port: await freePort() });
+const settings = {
+  upstream: `http://127.0.0.1:${port}`,
+  redisUrl: store.url,
+  redis: store.redis,
+  folder,
+  grants: Array.from({ length: SESSIONS }, () => newGrant(OPAQUE, 14_400)),
+  profiles: values['cpu-prof'],
+};
+
+/** @typedef {{ cpuMs: number, perSecond: number, memoryMb: number, latencies: number[] }} Result */
+/** @type {Map<string, Result[]>} One result for each round. */
+const results = new Map(kinds.map(({ name }) => [name, []]));
+try {
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const first = round % kinds.length;
+    for (const kind of [...kinds.slice(first), ...kinds.slice(0, first)]) {
+      const result = await measure(kind);
+      results.get(kind.name)?.push(result);
+      const { cpuMs, perSecond, latencies } = result;
+      process.stderr.write(
+        `round ${round + 1}: ${kind.name}: ${(cpuMs * 1_000).toFixed(0)} µs, ${perSecond.toFixed(0)}/s, p99 ${percentile(latencies, 99).toFixed(2)} ms\n`,
+      );
+    }
+  }
+  report();
+} finally {
+  await upstream.stop();
+  await store.stop();
+}
+
+/**
+ * @param {import('./peers/systems.mjs').Kind} kind
+ * @returns {Promise<Result>}
+ */
+async function measure(kind) {
+  const system = await kind.start(settings);
+  try {
+    await verifySystem(kind, system, body);
+    const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
+    const pids = processTree(system.pid);
+    const clients = createClients(target);
+    await clients.sendFor(WARM_UP_MS);
+    const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
+    const requests = await clients.sendFor(LOAD_MS);
+    const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
+    clients.close();
+    await sendAtRate(target, { ...LIGHT, ms: LIGHT_WARM_UP_MS });
+    const light = await sendAtRate(target, { ...LIGHT, ms: lightMs });
+    return {
+      cpuMs: cpuMs / requests,
+      perSecond: (requests / ms) * 1_000,
+      memoryMb: pids.reduce((sum, pid) => sum + peakMemoryMb(pid), 0),
+      latencies: light.map((request) => request.ms),
+    };
+  } finally {
+    await system.stop();
+  }
+}
+
+/**
+ * Returns the largest resident set of a process so far, in MB (10⁶ bytes).
+ * @param {number} pid
+ */
+function peakMemoryMb(pid) {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (Number(kib) * 1_024) / 1e6;
+}
+
+function report() {
+  const bare = results.get('a') ?? [];
+  const table = [
+    ['system', '× bare', 'min – max', 'requests/s', 'p50 ms', 'p99 ms', 'min – max', 'p99.9 ms', 'MB'],
+  ];
+  for (const { name, title } of kinds) {
+    const rounds = results.get(name) ?? [];
+    const ratio = toSpread(rounds.map(({ cpuMs }, at) => cpuMs / (bare[at]?.cpuMs ?? NaN)));
+    const latency = (/** @type {number} */ percent) =>
+      toSpread(rounds.map(({ latencies }) => percentile(latencies, percent)));
+    const p99 = latency(99);
+    table.push([
+      title,
+      ratio.median.toFixed(2),
+      `${ratio.min.toFixed(2)} – ${ratio.max.toFixed(2)}`,
+      toSpread(rounds.map(({ perSecond }) => perSecond)).median.toFixed(0),
+      latency(50).median.toFixed(2),
+      p99.median.toFixed(2),
+      `${p99.min.toFixed(2)} – ${p99.max.toFixed(2)}`,
+      latency(99.9).median.toFixed(2),
+      toSpread(rounds.map(({ memoryMb }) => memoryMb)).median.toFixed(0),
+    ]);
+  }
+  printTable(`Continuous load, medians of ${values.rounds} rounds`, table);
+  const { cpu, kernel, node, redis } = describeMachine();
+  console.log(`\n${cpu}; Linux ${kernel}; Node ${node}; Redis ${redis}.`);
+}
