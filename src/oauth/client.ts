@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
 import type { Grant } from '../session/record.ts';
 import { readAtMost } from '../upstream/connection-pool.ts';
+import { sharedLookup } from '../upstream/shared-lookup.ts';
 import { AUTHORIZATION_PATH } from '../upstream/target.ts';
 import type { GrantType, OAuthMetrics, TokenEndpointOutcome } from './metrics.ts';
 import { toStandardResponse, type TokenResponse } from './service-quirks.ts';
@@ -211,7 +212,7 @@ export function createOAuthClient(options: {
  * NotSentError if `maySend` returns false, with the abort reason of `signal`, or with an error that doesn't quote the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
-  const connect = buildConnector({ timeout: timeoutMs }); // shared, so that TLS sessions are resumed
+  const connect = buildConnector({ timeout: timeoutMs, lookup: sharedLookup }); // shared, so that TLS sessions are resumed
   return async (
     url: string,
     { method, headers, body, signal }: openid.CustomFetchOptions,

@@ -1,4 +1,5 @@
 import { Client, Dispatcher, buildConnector } from 'undici';
+import { sharedLookup } from './shared-lookup.ts';
 
 /** How long a connection is left unused after a response, in ms, unless no other connection is available. */
 const REST_MS = 100;
@@ -46,7 +47,8 @@ export class ConnectionPool extends Dispatcher {
 
   constructor(options: ConnectionPoolOptions) {
     super();
-    const connect = buildConnector({ timeout: options.timeoutMs }); // shared by all connections, because it caches TLS sessions
+    // Shared by all connections, because it caches TLS sessions.
+    const connect = buildConnector({ timeout: options.timeoutMs, lookup: sharedLookup });
     this.#options = { connect, ...options };
   }
 
