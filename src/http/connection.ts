@@ -8,6 +8,9 @@ const SMALL_BODY_BYTES = 64 * 1024;
 /** Extra time, in ms, for clients that open a connection or send a request just as a drain starts. */
 export const GRACE_MS = 500;
 
+/** Number of checks in a row that must find nothing read before a connection is destroyed. */
+export const UNREAD_CHECKS = 2;
+
 /**
  * - `idle`: no response is pending. The next request is served.
  * - `responding`: a response is pending. If another request arrives, this becomes the last response.
@@ -45,6 +48,8 @@ export class Connection {
   #lingerTimer: NodeJS.Timeout | undefined;
   /** Bytes sent up to the last check; null if no bytes were waiting at that time. */
   #bytesSent: number | null = null;
+  /** Number of checks in a row that found the same bytes waiting. */
+  #unreadChecks = 0;
 
   constructor(socket: Socket, lingerMs: number) {
     this.socket = socket;
@@ -144,17 +149,18 @@ export class Connection {
     else setTimeout(() => setImmediate(closeIfIdle), graceMs).unref();
   }
 
-  /** Destroys a silent connection, unless it is waiting for the service, in which case the gateway's timeouts apply. */
-  destroyIfSilent(): void {
-    if (this.#response === null || this.socket.writableLength > 0) this.destroy();
+  /** Destroys the connection unless a response is pending. */
+  destroyIfIdle(): void {
+    if (this.#response === null) this.destroy();
   }
 
-  /** Destroys the connection if a response is waiting and the client has read none of it since the last check. */
+  /** Destroys the connection if a response is waiting and this is the last of UNREAD_CHECKS checks that find none of it read. */
   destroyIfUnread(): void {
     const { socket } = this;
     const sent = socket.writableLength > 0 ? bytesSent(socket) : null;
-    if (sent !== null && sent === this.#bytesSent) this.destroy();
+    this.#unreadChecks = sent !== null && sent === this.#bytesSent ? this.#unreadChecks + 1 : 0;
     this.#bytesSent = sent;
+    if (this.#unreadChecks === UNREAD_CHECKS) this.destroy();
   }
 
   /** Destroys the connection. A reset keeps an HTTP/1.0 client from mistaking a partial response for a complete one. */
