@@ -1,4 +1,6 @@
 import { createServer, type Server } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Registry } from 'prom-client';
 
 /** Time without traffic after which a connection is closed, in ms. */
@@ -6,22 +8,19 @@ const SILENCE_MS = 10_000;
 /** Maximum number of connections. Until a connection closes, Node keeps about 5 MB for each packet of pipelined requests. */
 const MAX_CONNECTIONS = 16;
 
+const compress = promisify(gzip);
+
 /**
- * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until the server is disposed of. Each connection carries one
- * request. Requests that arrive while metrics are being gathered share the result, because a result is large and may never be read.
+ * Serves only `GET /metrics`, in the Prometheus text format, on a bound port until the server is disposed of. The response is compressed
+ * if the request accepts gzip. Each connection carries one request. Requests that arrive while metrics are being gathered share the result,
+ * because a result is large and may never be read.
  */
 export async function startMetricsServer(
   registry: Registry,
   bound: { readonly url: string; handOver(server: Server): Promise<void> },
 ) {
-  let gathering: Promise<Buffer> | null = null;
-  const gather = async () => {
-    gathering ??= registry
-      .metrics()
-      .then((text) => Buffer.from(text))
-      .finally(() => (gathering = null));
-    return gathering;
-  };
+  const gather = createShared(async () => Buffer.from(await registry.metrics()));
+  const gatherCompressed = createShared(async () => compress(await gather()));
 
   const server = createServer();
   server.setTimeout(SILENCE_MS);
@@ -33,8 +32,14 @@ export async function startMetricsServer(
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();
       return;
     }
-    gather().then(
-      (metrics) => res.writeHead(200, { 'content-type': registry.contentType }).end(metrics),
+    const isCompressed = acceptsGzip(req.headers['accept-encoding']);
+    const headers = {
+      'content-type': registry.contentType,
+      vary: 'Accept-Encoding',
+      ...(isCompressed && { 'content-encoding': 'gzip' }),
+    };
+    (isCompressed ? gatherCompressed : gather)().then(
+      (metrics) => res.writeHead(200, { ...headers, 'content-length': metrics.length }).end(metrics),
       () => res.writeHead(500).end(),
     );
   });
@@ -46,4 +51,25 @@ export async function startMetricsServer(
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+/** Returns a function that runs `make`, or shares the result of a run in progress. */
+function createShared(make: () => Promise<Buffer>): () => Promise<Buffer> {
+  let running: Promise<Buffer> | null = null;
+  return async () => (running ??= make().finally(() => (running = null)));
+}
+
+/** Matches a coding in `Accept-Encoding` and its weight (RFC 9110 §12.5.3). */
+const CODING = /([^\s,;]+)(?:\s*;\s*q=([\d.]+))?/gi;
+
+/** Returns whether a request accepts gzip and doesn't prefer an uncompressed response. */
+function acceptsGzip(header = ''): boolean {
+  const weights = new Map(
+    [...header.matchAll(CODING)].map(([, coding = '', weight = '1']) => [
+      coding.toLowerCase(),
+      Number(weight),
+    ]),
+  );
+  const ofGzip = weights.get('gzip') ?? weights.get('*') ?? 0;
+  return ofGzip > 0 && ofGzip >= (weights.get('identity') ?? 0);
 }

@@ -48,6 +48,8 @@ test('requests during a collection share its result, and the next request starts
   await using served = await serve();
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
   for (const client of together) client.socket.write(REQUEST);
+  const compressed = await openConnection(served.port);
+  compressed.socket.write(REQUEST.replace('x', 'x\r\nAccept-Encoding: gzip'));
   await eventually(async () => served.gathered() > 0);
   // Once this last request has a response, the server has read all the other requests.
   const other = await openConnection(served.port);
@@ -55,9 +57,27 @@ test('requests during a collection share its result, and the next request starts
   await other.closed;
   served.go();
   await Promise.all(together.map(async (client) => client.until(/^gathered 1$/m)));
+  await compressed.until('content-encoding: gzip');
   const next = await openConnection(served.port);
   next.socket.write(REQUEST);
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test.each([
+  ['gzip', 'gzip'],
+  ['deflate, GZIP ; q=0.5', 'gzip'],
+  ['*', 'gzip'],
+  ['br, xgzip', null],
+  ['*, gzip;q=0', null],
+  ['gzip;q=0.5, identity', null],
+])('a request with Accept-Encoding: %s gets the Content-Encoding %s', async (accepted, encoding) => {
+  await using served = await serve();
+  served.go();
+  const headers = { 'accept-encoding': accepted };
+  const response = await fetch(`http://127.0.0.1:${served.port}/metrics`, { headers });
+  expect(await response.text()).toMatch(/^gathered 1$/m);
+  expect(response.headers.get('content-encoding')).toBe(encoding);
+  expect(response.headers.get('vary')).toBe('Accept-Encoding');
 });
 
 test('the server keeps at most 16 of a hundred connections open and accepts new connections once those have closed', async () => {
