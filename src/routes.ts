@@ -1,40 +1,35 @@
 import type { RequestHandler } from 'express';
 import { pageNotFound } from './http/error-pages.ts';
 
-type Routes = Readonly<Record<string, readonly string[]>>;
-
-/** Express serves HEAD on every GET route. */
-const READ = ['GET', 'HEAD'];
-
 /** Routes without path parameters. */
-const PAGES: Routes = {
-  '/': READ,
-  '/auth/login': READ,
-  '/auth/callback': READ,
-  '/auth/session': [...READ, 'POST'],
-  '/auth/logout': ['POST'],
-  '/console': READ,
-  '/console/guide': READ,
-  '/healthz': READ,
-  '/openapi.json': READ,
-  '/readyz': READ,
-  '/workspaces': READ,
-  '/workspaces.csv': READ,
-  '/workspaces.ndjson': READ,
-};
+const PAGES: ReadonlySet<string> = new Set([
+  '/',
+  '/auth/login',
+  '/auth/callback',
+  '/auth/session',
+  '/auth/logout',
+  '/console',
+  '/console/guide',
+  '/healthz',
+  '/openapi.json',
+  '/readyz',
+  '/workspaces',
+  '/workspaces.csv',
+  '/workspaces.ndjson',
+]);
 const WORKSPACE_PATH = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
-/** All names that toRouteName() can return, with their methods. Tests compare these names with the app's routes and openapi.json. */
-export const ROUTES: Routes = {
+/** All names that toRouteName() can return. Tests compare these names with the app's routes and openapi.json. */
+export const ROUTES: readonly string[] = [
   ...PAGES,
-  '/workspaces/{id}': READ,
-  '/workspaces/{id}/{kind}': READ,
-  '/workspaces/{id}/{kind}.csv': READ,
-  '/workspaces/{id}/{kind}.ndjson': READ,
-  '/api/*': [...READ, 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  '/assets/*': READ,
-  none: [],
-};
+  '/workspaces/{id}',
+  '/workspaces/{id}/{kind}',
+  '/workspaces/{id}/{kind}.csv',
+  '/workspaces/{id}/{kind}.ndjson',
+  '/api/*',
+  '/assets/*',
+  'none',
+];
 
 /**
  * Returns the route for a request target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and
@@ -43,7 +38,7 @@ export const ROUTES: Routes = {
 export function toRouteName(target: string): string {
   const path = target.split('?', 1)[0] ?? '';
   if (path.includes('#')) return 'none';
-  if (Object.hasOwn(PAGES, path)) return path;
+  if (PAGES.has(path)) return path;
   if (path === '/api' || path.startsWith('/api/')) return '/api/*';
   if (path.startsWith('/assets/')) return '/assets/*';
   const { kind, format = '' } = WORKSPACE_PATH.exec(path)?.groups ?? {};

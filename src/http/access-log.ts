@@ -1,11 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import {
-  createDurationHistogram,
-  STATUS_CLASSES,
-  statusClassIndex,
-  type DurationSeries,
-} from '../observability/prometheus.ts';
+import { createOutcomeMetrics, STATUS_CLASSES, statusClassIndex } from '../observability/prometheus.ts';
 import type { Logger } from '../observability/logger.ts';
 import {
   attachContext,
@@ -71,8 +66,8 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
 
   const end = (request: LoggedRequest) => {
     const now = performance.now();
-    const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
-    metrics?.observe(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
+    const { res, startedAt, writtenAt = now, route = 'none' } = request;
+    metrics?.observe(route, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
     const level = isRepeatedHealthCheck(request) ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) log.writeLine(level, toLogFields(request, now - startedAt));
   };
@@ -157,36 +152,22 @@ function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
 
 type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** Label value for methods that a route does not serve. */
-export const OTHER_METHODS = 'other';
-
-/**
- * Registers the request histogram, labelled by route and method. `routes` lists the methods for each route. All series exist from the
- * start, so that an alert catches even the first failure on a route. No request adds a series.
- */
-export function createRequestMetrics(
-  registry: Registry,
-  routes: Readonly<Record<string, readonly string[]>>,
-) {
-  const requests = createDurationHistogram(registry, {
-    name: 'cloakroom_request_duration_seconds',
-    help: 'Request duration by route, method and status class, from the request head to the end of the response (for pages, until the response is written).',
+/** Registers the metrics of requests, which know only these routes: no request adds a series. */
+export function createRequestMetrics(registry: Registry, routes: readonly string[]) {
+  const byRoute = createOutcomeMetrics(registry, {
+    durations: {
+      name: 'cloakroom_request_duration_seconds',
+      help: 'Request duration by route, from the request head to the end of the response (for pages, until the response is written).',
+    },
+    total: { name: 'cloakroom_requests_total', help: 'Requests by route and status class.' },
+    by: ['route', routes],
+    outcomes: ['status', STATUS_CLASSES],
+    watched: ['5xx'],
   });
-  const seriesOf = (route: string, method: string) =>
-    STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
-  const byRoute = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
-  for (const [route, methods] of Object.entries(routes))
-    byRoute.set(
-      route,
-      new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])),
-    );
-
   return {
     /** `status` is undefined for a request that received no response. */
-    observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
-      const byMethod = byRoute.get(route);
-      const series = byMethod?.get(method ?? OTHER_METHODS) ?? byMethod?.get(OTHER_METHODS);
-      series?.[statusClassIndex(status)]?.observe(ms / 1_000);
+    observe(route: string, status: number | undefined, ms: number): void {
+      byRoute.get(route)?.(statusClassIndex(status), ms);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import { toAppError, type ProblemCode } from '../errors.ts';
-import { createCounter, createDurationHistogram } from '../observability/prometheus.ts';
+import { createCounter, createDurationHistogram, createOutcomeMetrics } from '../observability/prometheus.ts';
 
 export const SIGN_IN_OUTCOMES = [
   'started',
@@ -60,17 +60,19 @@ export function createOAuthMetrics(registry: Registry) {
     help: 'Failed token refreshes by cause.',
     values: { cause: REFRESH_FAILURES },
   });
-  const tokenRequests = createDurationHistogram(registry, {
-    name: 'cloakroom_token_request_duration_seconds',
-    help: 'Token requests to the service by grant and outcome.',
+  const tokenRequests = createOutcomeMetrics(registry, {
+    durations: {
+      name: 'cloakroom_token_request_duration_seconds',
+      help: 'Duration of token requests to the service by grant.',
+    },
+    total: {
+      name: 'cloakroom_token_requests_total',
+      help: 'Token requests to the service by grant and outcome.',
+    },
+    by: ['grant', GRANT_TYPES],
+    outcomes: ['outcome', TOKEN_ENDPOINT_OUTCOMES],
+    watched: TOKEN_ENDPOINT_OUTCOMES, // token requests are rare, so the first of each outcome matters
   });
-  const tokenRequestSeries = new Map(
-    GRANT_TYPES.flatMap((grant) =>
-      TOKEN_ENDPOINT_OUTCOMES.map(
-        (outcome) => [`${grant} ${outcome}`, tokenRequests.series({ grant, outcome })] as const,
-      ),
-    ),
-  );
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_token_refresh_wait_seconds',
     help: 'Time that a token refresh spent waiting for a refresh in another process.',
@@ -78,11 +80,11 @@ export function createOAuthMetrics(registry: Registry) {
   return {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),
     tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
-      tokenRequestSeries.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
+      tokenRequests.get(grant)?.(TOKEN_ENDPOINT_OUTCOMES.indexOf(outcome), ms),
     refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
     /** Counts each failed refresh once, however many requests are waiting for it. */
     refreshFailed: (cause: RefreshFailure) => failures({ cause }),
-    refreshWaited: (ms: number) => waits.observe(ms / 1_000),
+    refreshWaited: (ms: number) => waits.observe(ms),
   };
 }
 

@@ -103,8 +103,7 @@ interface Layer {
 function routesIn(stack: readonly Layer[]): (readonly [path: string, methods: readonly string[]])[] {
   return stack.flatMap(({ route, handle }) => {
     if (route === undefined) return routesIn(handle.stack ?? []);
-    const named = Object.keys(route.methods).filter((method) => method !== '_all');
-    const methods = named.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    const methods = Object.keys(route.methods).flatMap((name) => (name === '_all' ? [] : name.toUpperCase()));
     return [route.path]
       .flat()
       .flatMap(toTemplates)
@@ -149,7 +148,7 @@ test('an empty target has no route', () => {
 describe('the route table', () => {
   /** Routes without an Express router. */
   const others = new Set(['/assets/*', '/api/*', 'none']);
-  const names = Object.keys(ROUTES).filter((name) => !others.has(name));
+  const names = ROUTES.filter((name) => !others.has(name));
   const appRoutes = () => routesIn(createApp(testApp.services).router.stack as unknown as Layer[]);
   const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
 
@@ -160,12 +159,12 @@ describe('the route table', () => {
     expect(names.filter((name) => !paths.some((path) => isFor(name, path)))).toEqual([]);
   });
 
-  test('has the same methods as the app', () => {
-    const accepted = names.map((name) => {
-      const methods = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
-      return [name, [...new Set(methods)].toSorted()];
-    });
-    expect(accepted).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
+  test('has the same methods in the app and in openapi.json', () => {
+    for (const name of names) {
+      const accepted = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
+      const documented = routes().flatMap(({ path, method }) => (path === name ? method : []));
+      expect([name, [...new Set(accepted)].toSorted()]).toEqual([name, documented.toSorted()]);
+    }
   });
 
   test('has the same routes as openapi.json and finds the route for each path', () => {

@@ -13,14 +13,14 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
   const text = async () => (await fetch(server.url)).text();
   const valueOf = async (series: string) => {
     const line = (await text()).split('\n').find((each) => each.startsWith(`${series} `));
-    return Number(line?.split(' ').at(-1));
+    return Number(line?.split(' ').at(-1) ?? 0);
   };
   return {
     testApp,
     url: server.url,
     /** Resolves with all metrics in the Prometheus text format. */
     text,
-    /** Resolves with the value of a series, or with NaN if the series does not exist. */
+    /** Resolves with the value of a series, or with 0 if the series has not appeared. */
     valueOf,
     /** Waits until a series has this value, because a response is counted shortly after it arrives. */
     expectCount: async (series: string, value: number) =>

@@ -91,7 +91,7 @@ describe('the runbooks', () => {
 });
 
 test.each([
-  ['cloakroom_requests_total', 'cloakroom_requests_total'],
+  ['cloakroom_calls_total', 'cloakroom_calls_total'],
   ['rate(cloakroom_request_duration_seconds[5m])', 'cloakroom_request_duration_seconds'],
   ['cloakroom_ready{code="a"}', 'cloakroom_ready{code}'],
   ['cloakroom_redis_errors_total{kind=~"away|no"}', 'cloakroom_redis_errors_total{kind=~"away|no"}'],

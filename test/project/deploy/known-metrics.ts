@@ -7,9 +7,8 @@ import {
   TOKEN_ENDPOINT_OUTCOMES,
 } from '../../../src/oauth/metrics.ts';
 import { PROBLEM_CODES } from '../../../src/gateway/gateway-metrics.ts';
-import { CALLERS } from '../../../src/metrics.ts';
+import { CALLERS, createMetrics } from '../../../src/metrics.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
-import { OTHER_METHODS } from '../../../src/http/access-log.ts';
 import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
 import { STATUS_CLASSES } from '../../../src/observability/prometheus.ts';
 import { ROUTES } from '../../../src/routes.ts';
@@ -27,20 +26,14 @@ const counter = (labels: Metric['labels'] = {}): Metric => ({ type: 'counter', l
 const gauge = (labels: Metric['labels'] = {}): Metric => ({ type: 'gauge', labels });
 const histogram = (labels: Metric['labels'] = {}): Metric => ({ type: 'histogram', labels });
 
-const METHODS = [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])];
-
 /** All Cloakroom metrics, with the possible values of their labels. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
-  cloakroom_request_duration_seconds: histogram({
-    route: Object.keys(ROUTES),
-    method: METHODS,
-    status: STATUS_CLASSES,
-  }),
-  cloakroom_upstream_request_duration_seconds: histogram({ caller: CALLERS, status: SERVICE_STATUSES }),
-  cloakroom_token_request_duration_seconds: histogram({
-    grant: GRANT_TYPES,
-    outcome: TOKEN_ENDPOINT_OUTCOMES,
-  }),
+  cloakroom_request_duration_seconds: histogram({ route: ROUTES }),
+  cloakroom_requests_total: counter({ route: ROUTES, status: STATUS_CLASSES }),
+  cloakroom_upstream_request_duration_seconds: histogram({ caller: CALLERS }),
+  cloakroom_upstream_requests_total: counter({ caller: CALLERS, status: SERVICE_STATUSES }),
+  cloakroom_token_request_duration_seconds: histogram({ grant: GRANT_TYPES }),
+  cloakroom_token_requests_total: counter({ grant: GRANT_TYPES, outcome: TOKEN_ENDPOINT_OUTCOMES }),
   cloakroom_api_problems_total: counter({ code: PROBLEM_CODES }),
   cloakroom_api_requests_in_flight: gauge(),
   cloakroom_token_refreshes_total: counter({ trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES }),
@@ -56,6 +49,19 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_secrets_reloads_total: counter({ outcome: RELOAD_OUTCOMES }),
   cloakroom_build_info: gauge({ version: [packageVersion], revision: ['unknown'], node: [process.version] }),
 };
+
+/** Returns a registry in which every series has appeared. */
+export function registryWithAllSeries() {
+  const { registry, requests, service, oauth, redis } = createMetrics({ version: '1', revision: 'unknown' });
+  const statuses = [undefined, 200, 300, 400, 500];
+  for (const route of ROUTES) for (const status of statuses) requests.observe(route, status, 1);
+  for (const caller of CALLERS)
+    for (const status of [...statuses, 'aborted'] as const) service[caller](status, 1);
+  for (const grant of GRANT_TYPES) oauth.tokenRequest(grant, 'granted', 1);
+  for (const command of REDIS_COMMANDS) redis.settled(command, performance.now());
+  oauth.refreshWaited(1);
+  return registry;
+}
 
 /** Metrics from prom-client and Prometheus. */
 const others: Readonly<Record<string, Metric>> = {

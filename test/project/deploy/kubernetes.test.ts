@@ -154,7 +154,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   });
 
   test('exposes every route except /readyz', () => {
-    const addresses = Object.keys(ROUTES).filter((name) => name !== 'none');
+    const addresses = ROUTES.filter((name) => name !== 'none');
     for (const { spec } of ofKind(manifests, 'Ingress')) {
       const rules = spec?.rules?.[0]?.http?.paths ?? [];
       const hidden = addresses.filter((address) => !rules.some((rule) => isFor(rule, address)));
