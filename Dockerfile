@@ -20,15 +20,17 @@ RUN --mount=type=cache,target=/root/.npm ["npm", "ci", "--omit=dev", "--no-audit
 FROM locked AS build
 RUN --mount=type=cache,target=/root/.npm ["npm", "ci", "--no-audit", "--no-fund"]
 COPY tsconfig.json tsconfig.build.json ./
+COPY public public
+COPY scripts/build-pages.mjs scripts/
 COPY src src
 RUN ["node_modules/.bin/tsc", "--project", "tsconfig.build.json", "--sourceMap", "false"]
+RUN ["node", "scripts/build-pages.mjs"]
 
 # Make all files readable and read-only, whatever the umask of the checkout.
 FROM node AS app
 WORKDIR /app
 COPY package.json ./
 COPY views views
-COPY public public
 COPY --from=build /app/dist dist
 RUN ["chmod", "--recursive", "a=rX", "."]
 

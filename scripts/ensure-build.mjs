@@ -5,11 +5,14 @@ import { oneAtATime } from './one-at-a-time.mjs';
 
 const DIST = join(root, 'dist');
 const SOURCE = join(root, 'src');
+/** What a build reads. */
+const FOLDERS = ['src', 'public'];
+const FILES = ['tsconfig.json', 'tsconfig.build.json', 'scripts/build-pages.mjs'];
 /** A file written after a successful build. The modification time of the file is the start of the build. */
 const STAMP = '.built';
 
 /**
- * Compiles src to dist if dist is missing or older than src. The build goes into another folder, which then replaces dist. A failed build
+ * Compiles src to dist, and public with the page scripts to dist/public, if dist is missing or older. The build goes into another folder, which then replaces dist. A failed build
  * therefore leaves dist unchanged, and a successful build removes the output of deleted files.
  */
 export async function ensureBuild() {
@@ -34,13 +37,12 @@ function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Returns the time of the last change to src or a tsconfig, in ms since the epoch. Deleting a file counts as a change to its folder. */
+/** Returns the time of the last change to an input, in ms since the epoch. Deleting a file counts as a change to its folder. */
 function newestSource() {
-  const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
-    join(SOURCE, path),
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   );
-  const configs = ['tsconfig.json', 'tsconfig.build.json'].map((name) => join(root, name));
-  return Math.max(...[SOURCE, ...entries, ...configs].map((path) => changedAt(path) ?? Infinity));
+  return Math.max(...[...FOLDERS, ...files, ...FILES].map((path) => changedAt(join(root, path)) ?? Infinity));
 }
 
 async function build() {
@@ -49,9 +51,13 @@ async function build() {
   const next = join(root, 'dist.next');
   rmSync(next, { recursive: true, force: true });
   try {
-    const args = ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json', '--outDir', next];
-    const code = await run(process.execPath, args, { stdio: toStderr });
-    if (code !== 0) throw new LaunchError('The build failed. See the errors above.');
+    for (const args of [
+      ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json', '--outDir', next],
+      ['scripts/build-pages.mjs', join(next, 'public')],
+    ]) {
+      const code = await run(process.execPath, args, { stdio: toStderr });
+      if (code !== 0) throw new LaunchError('The build failed. See the errors above.');
+    }
     writeFileSync(join(next, STAMP), '');
     utimesSync(join(next, STAMP), began, began);
     rmSync(DIST, { recursive: true, force: true });

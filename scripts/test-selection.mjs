@@ -53,7 +53,7 @@ const NEEDS = [
   { sign: /'kubectl'/, ensure: ensureKubectl },
   { sign: /'nginx'/, ensure: fromApt('nginx') },
   { sign: /'caddy'/, ensure: fromApt('caddy') },
-  { sign: /\bdist\/|startProgram\b/, ensure: ensureBuild },
+  { sign: /\bdist\/|startProgram\b|\/(?:services|static-assets|local-service)\.ts'/, ensure: ensureBuild },
 ];
 
 /** Matches tests that are not quick. A quick test needs no browser and no process other than a private Redis. */

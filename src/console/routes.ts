@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Router, type Request, type RequestHandler } from 'express';
-import { z } from 'zod';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
 import { PUBLIC_FOLDER } from '../http/static-assets.ts';
 import type { Render } from '../http/templates.ts';
+import { ADVICE } from './problem-advice.ts';
 
 /** Default path in the console: a list that every service provides (docs/local-service.md, 4.4). */
 const EXAMPLE_PATH = '/api/public/v1/workspaces';
@@ -27,7 +27,11 @@ export function createConsoleRouter(deps: {
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${EXAMPLE_PATH}?limit=10'`;
   const openapi = readFileSync(new URL('openapi.json', PUBLIC_FOLDER));
   const code = readGuideCode();
-  const problems = loadProblems(); // a rejection ends the process at startup
+  const problems = Object.entries(GATEWAY_PROBLEMS).map(([problem, { status }]) => ({
+    code: problem,
+    status,
+    advice: ADVICE[problem],
+  }));
   const router = Router({ caseSensitive: true });
 
   router.get('/openapi.json', (_req, res) => {
@@ -44,10 +48,9 @@ export function createConsoleRouter(deps: {
     };
     res.type('html').send(render('console', { ...view, session: sessionEnd(req), cookieName, curl }));
   });
-  router.get('/console/guide', async (req, res) => {
+  router.get('/console/guide', (req, res) => {
     const view = { title: 'Using the API from your page', signedIn: true, section: 'console' };
-    const shown = { ...code, problems: await problems };
-    res.type('html').send(render('console-guide', { ...view, session: sessionEnd(req), ...shown }));
+    res.type('html').send(render('console-guide', { ...view, session: sessionEnd(req), ...code, problems }));
   });
   return router;
 }
@@ -61,15 +64,4 @@ function readGuideCode() {
     showWorkspaces: read('show-workspaces.js'),
     viteConfig: read('vite.config.js'),
   };
-}
-
-/** Returns the gateway's problems, each with the console's advice from the script that browsers load. */
-async function loadProblems() {
-  const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC_FOLDER).href);
-  const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);
-  return Object.entries(GATEWAY_PROBLEMS).map(([problem, { status }]) => ({
-    code: problem,
-    status,
-    advice: ADVICE[problem],
-  }));
 }

@@ -4,10 +4,10 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NextFunction, Request, Response } from 'express';
 
-/** `public` is next to both `src` and `dist`. */
-export const PUBLIC_FOLDER = new URL('../../public/', import.meta.url);
+/** The built files (scripts/build-pages.mjs). `dist` is next to `src`. */
+export const PUBLIC_FOLDER = new URL('../../dist/public/', import.meta.url);
 const BASE = '/assets/';
-const VERSION = /^[0-9a-f]{16}\//;
+const VERSION = /^([0-9a-f]{16})\//;
 /** One year, without revalidation (RFC 9111 §5.2.2.1, RFC 8246). */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
@@ -17,11 +17,11 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
  */
 export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
   const files = readFiles(folder);
-  const version = versionOf(files);
   return {
-    /** Returns the URL of a file in the folder. The URL changes when any file changes. Throws for an unknown file. */
+    /** Returns the URL of a file in the folder. The URL changes with the file. Throws for an unknown file. */
     url: (file: string): string => {
-      if (!files.has(file)) throw new Error(`There is no asset ${file}`);
+      const version = files.get(file)?.version;
+      if (version === undefined) throw new Error(`There is no asset ${file}`);
       return `${BASE}${version}/${file}`;
     },
     /**
@@ -31,31 +31,35 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
     serve: (req: Request, res: Response, next: NextFunction): void => {
       const path = req.path.startsWith(BASE) ? req.path.slice(BASE.length) : '';
       // The path is not decoded, and only files already in memory can be found.
-      const file = path.replace(VERSION, '');
-      const content = files.get(file);
-      if (content === undefined || !['GET', 'HEAD'].includes(req.method)) {
+      const name = path.replace(VERSION, '');
+      const file = files.get(name);
+      if (file === undefined || !['GET', 'HEAD'].includes(req.method)) {
         next();
         return;
       }
-      res.setHeader('cache-control', path.startsWith(`${version}/`) ? IMMUTABLE : 'no-store');
+      res.setHeader('cache-control', VERSION.exec(path)?.[1] === file.version ? IMMUTABLE : 'no-store');
       // Don't use Express's `send`, which responds to `If-None-Match: *` with a 304 that a cache would store.
-      res.type(extname(file)).setHeader('content-length', content.length);
-      res.end(content);
+      res.type(extname(name)).setHeader('content-length', file.content.length);
+      res.end(file.content);
     },
   };
 }
 
-/** Reads the files in a folder, keyed by path, in the same order on every machine. */
-function readFiles(folder: string): ReadonlyMap<string, Buffer> {
-  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => !/(?:^|\/)\./.test(path) && lstatSync(join(folder, path)).isFile())
-    .toSorted();
-  return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
+interface Asset {
+  readonly content: Buffer;
+  /** The start of the content's hash. */
+  readonly version: string;
 }
 
-/** Hashes the names and contents of files. The lengths are included, so that different folders never produce the same input. */
-function versionOf(files: ReadonlyMap<string, Buffer>): string {
-  const hash = createHash('sha256');
-  for (const [path, content] of files) hash.update(`${path}\0${content.length}\0`).update(content);
-  return hash.digest('hex').slice(0, 16);
+/** Reads the files in a folder, keyed by path. */
+function readFiles(folder: string): ReadonlyMap<string, Asset> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => !/(?:^|\/)\./.test(path) && lstatSync(join(folder, path)).isFile(),
+  );
+  return new Map(
+    paths.map((path) => {
+      const content = readFileSync(join(folder, path));
+      return [path, { content, version: createHash('sha256').update(content).digest('hex').slice(0, 16) }];
+    }),
+  );
 }

@@ -28,7 +28,7 @@ import { createPageReader } from './pagination.ts';
 import { createSeedWorkspaces } from './seed/workspaces.ts';
 import { tokenEndpoint, tokenErrorHandler } from './token-endpoint.ts';
 
-const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', import.meta.url));
+const STYLESHEET = fileURLToPath(new URL('../../dist/public/local-service.css', import.meta.url));
 const DRAIN_MS = 2_000;
 
 /**

@@ -215,9 +215,9 @@ test.each([
 test('an endless response is read up to the limit', async () => {
   // Lower the limit from 64 MiB to 1 MiB.
   const { page } = await at.e2e.openSignedIn('/console', {}, async (context) =>
-    context.route('**/console/send-request.js', async (route) => {
+    context.route('**/console/console.js', async (route) => {
       const response = await route.fetch();
-      const body = (await response.text()).replace('64 * 1024 * 1024', '1024 * 1024');
+      const body = (await response.text()).replace('64*1024*1024', '1024*1024');
       await route.fulfill({ response, body });
     }),
   );

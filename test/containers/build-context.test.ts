@@ -12,6 +12,7 @@ const WANTED = [
   'src/main.ts',
   'views/home.eta',
   'public/a.css',
+  'scripts/build-pages.mjs',
 ];
 const UNWANTED = [
   '.env',
@@ -22,6 +23,7 @@ const UNWANTED = [
   'public/tls.key',
   'dist/main.js',
   'node_modules/a/index.js',
+  'scripts/check.mjs',
   'test/a.ts',
 ];
 

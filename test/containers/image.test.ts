@@ -58,7 +58,7 @@ describe('the image', () => {
       const first = inside.map(({ path }) => path.slice(folder.length + 1).split('/', 1)[0] ?? '');
       return [...new Set(first)].toSorted();
     };
-    expect(names('/app')).toEqual(['dist', 'node_modules', 'package.json', 'public', 'views']);
+    expect(names('/app')).toEqual(['dist', 'node_modules', 'package.json', 'views']);
     const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
     const forDevelopment = Object.entries(lock.packages).filter(([, { dev }]) => dev === true);
     const isHere = ([path]: [string, unknown]) => files.some((file) => file.path.startsWith(`/app/${path}/`));

@@ -19,6 +19,7 @@ const TESTED_WITH: Readonly<Record<string, string>> = {
   'cli/doctor/redis-connection': 'test/app/cli/doctor/redis-checks.test',
   'config/build-info': 'test/unit/config/load.test',
   'config/reloadable': 'test/unit/session/cookie.test',
+  'console/problem-advice': 'test/app/console/routes-openapi.test',
   'gateway/api-request': 'test/unit/gateway/proxy.test',
   'http/node-internals': 'test/app/http/connection.test',
   'http/problem': 'test/app/http/error-pages.test',
@@ -60,7 +61,8 @@ const filesIn = (folder: string, extension: string): string[] =>
     .filter((path) => path.endsWith(extension))
     .map((path) => path.slice(0, -extension.length));
 
-const modules = filesIn('src', '.ts');
+const sources = filesIn('src', '.ts');
+const modules = sources.filter((path) => !path.startsWith('browser/'));
 const tests = filesIn('test', '.ts')
   .filter((path) => path.endsWith('.test'))
   .map((path) => join('test', path));
@@ -78,8 +80,6 @@ test('each module has a test with its name or a test listed in the table', () =>
 });
 
 test('each module test has the path of an existing module', () => {
-  const scripts = filesIn('public', '.js').map((path) => (path.includes('/') ? path : join('browser', path)));
-  const named = [...modules, ...scripts];
   const byModule = tests.filter((path) => !BY_SUBJECT.test(path));
-  expect(byModule.filter((path) => !named.some((module) => isNamedAfter(path, module)))).toEqual([]);
+  expect(byModule.filter((path) => !sources.some((module) => isNamedAfter(path, module)))).toEqual([]);
 });

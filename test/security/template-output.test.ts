@@ -92,11 +92,11 @@ const TO_MARKUP =
 
 /** Safe code that TO_MARKUP matches: a call that parses Cloakroom pages into a document that does not run scripts. */
 const READS_PAGES = new Map([
-  ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
+  ['fetch-list-page.ts', 'new DOMParser().parseFromString(await response.text()'],
 ]);
 
 test('page scripts never create markup or code from text', async () => {
-  for (const { name, text } of await filesBelow('public', '.js')) {
+  for (const { name, text } of await filesBelow('src/browser', '.ts')) {
     const rest = text.replace(READS_PAGES.get(name) ?? '', '');
     expect({ name, found: TO_MARKUP.exec(rest)?.[0] }).toEqual({ name, found: undefined });
   }

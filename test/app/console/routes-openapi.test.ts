@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
 import request from 'supertest';
-import { ADVICE } from '../../../public/console/problem-advice.js';
+import { ADVICE } from '../../../src/console/problem-advice.ts';
 import { GATEWAY_PROBLEMS, PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { ADVICE } from '../../../public/console/problem-advice.js';
+import { ADVICE } from '../../../src/console/problem-advice.ts';
 import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
@@ -39,11 +39,13 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
   });
 });
 
-test('only the console page loads the console script', async () => {
-  const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
-  expect((await page('/console')).text).toMatch(script);
-  expect((await page('/console/guide')).text).not.toMatch(script);
-  expect((await request(testApp.origin).get('/')).text).not.toMatch(script);
+test('a page loads one script and one stylesheet, and the landing page loads no script', async () => {
+  const landing = await request(testApp.origin).get('/');
+  const assets = (html: string) =>
+    [...html.matchAll(/\/assets\/\w+\/([\w/]+\.(?:js|css))"/g)].map(([, name]) => name);
+  expect(assets((await page('/console')).text)).toEqual(['console/console.css', 'console/console.js']);
+  expect(assets((await page('/console/guide')).text)).toEqual(['console/console.css', 'console/guide.js']);
+  expect(assets(landing.text)).toEqual(['cloakroom.css']);
 });
 
 test('without JavaScript, the console shows a curl command and links', async () => {

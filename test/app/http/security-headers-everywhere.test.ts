@@ -30,7 +30,7 @@ const OURS = [
   'POST /auth/logout',
   'GET /openapi.json',
   'GET /assets/cloakroom.css',
-  'GET /assets/cloakroom.js',
+  'GET /assets/workspaces.js',
   'GET /assets/nothing.js',
   'GET /healthz',
   'GET /readyz',

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createAlarm } from '../../../public/alarm.js';
-import { countDown, formatDuration } from '../../../public/countdown.js';
+import { createAlarm } from '../../../src/browser/alarm.ts';
+import { countDown, formatDuration } from '../../../src/browser/countdown.ts';
 import { HOUR_MS } from '../../support/constants.ts';
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { formatCount, formatNumber } from '../../../public/counts.js';
-import { createLineCount, createRecordCount } from '../../../public/item-counts.js';
+import { formatCount, formatNumber } from '../../../src/browser/counts.ts';
+import { createLineCount, createRecordCount } from '../../../src/browser/item-counts.ts';
 
 test.each([
   [0, '0 items'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMatcher as createPageMatcher, foldText } from '../../../public/find-text.js';
+import { createMatcher as createPageMatcher, foldText } from '../../../src/browser/find-text.ts';
 import { createMatcher as createServerMatcher } from '../../../src/workspaces/search.ts';
 
 const ITEM = { description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };

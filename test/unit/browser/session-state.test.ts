@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ActiveSession, type SessionStatus, toSession } from '../../../public/session-body.js';
+import { type ActiveSession, type SessionStatus, toSession } from '../../../src/browser/session-body.ts';
 import {
   initialState,
   transition,
   type SessionEvent,
   type State,
   type Step,
-} from '../../../public/session-state.js';
+} from '../../../src/browser/session-state.ts';
 import { HOUR_MS } from '../../support/constants.ts';
 
 const NOW = 50 * HOUR_MS;
