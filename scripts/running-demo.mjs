@@ -13,11 +13,12 @@ import { LaunchError, root } from './launch.mjs';
 
 /**
  * Starts the demo on free ports, with faults enabled in the local service. Resolves once the demo is ready.
+ * @param {string} [folder] of a checkout
  * @returns {Promise<RunningDemo>}
  */
-export async function startDemo() {
+export async function startDemo(folder = root) {
   const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
-    cwd: root,
+    cwd: folder,
     env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
