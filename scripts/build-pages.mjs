@@ -1,6 +1,7 @@
-import { cpSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -9,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SCRIPTS = ['workspaces', 'error', 'console/console', 'console/guide'];
 const STYLES = ['cloakroom', 'console/console', 'local-service'];
 
-/** Builds the files that pages load: bundles scripts and styles, and copies the rest of public. Usage: build-pages.mjs <folder> */
+/** Builds the files that pages load: bundles scripts and styles, copies the rest of public, and compresses all. Usage: build-pages.mjs <folder> */
 const [, , folder = join(root, 'dist/public')] = process.argv;
 cpSync(join(root, 'public'), folder, {
   recursive: true,
@@ -28,3 +29,12 @@ await build({
   sourcemap: true,
   logLevel: 'warning',
 });
+
+// Compress at build time, because the best compression takes too long for a start or a request.
+for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+  const path = join(folder, name);
+  if (!/\.(?:css|js|json|svg)$/.test(name)) continue;
+  const content = readFileSync(path);
+  writeFileSync(`${path}.br`, brotliCompressSync(content));
+  writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+}

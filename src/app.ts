@@ -6,6 +6,7 @@ import { createAuthRouter } from './oauth/routes.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/handler.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './http/error-pages.ts';
+import { sendPage } from './http/compression.ts';
 import { refuseEmbedding } from './http/cross-site.ts';
 import { createHealthRouter } from './observability/health.ts';
 import { createSecurityHeaders } from './http/security-headers.ts';
@@ -60,8 +61,9 @@ export function createApp(
   // Routes for all users
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
-    if (currentSession(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
-    else res.redirect(303, HOME);
+    if (currentSession(req) === null)
+      return sendPage(req, res, render('landing', { title: 'Cloakroom', signedIn: false }));
+    return res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
 
@@ -75,6 +77,7 @@ export function createApp(
       signedIn,
       sessionEnd,
       render,
+      assets,
       publicOrigin: config.publicOrigin,
       cookieName: cookie.name,
     }),

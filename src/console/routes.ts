@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Router, type Request, type RequestHandler } from 'express';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
-import { PUBLIC_FOLDER } from '../http/static-assets.ts';
+import { sendPage } from '../http/compression.ts';
+import { PUBLIC_FOLDER, type Assets } from '../http/static-assets.ts';
 import type { Render } from '../http/templates.ts';
 import { ADVICE } from './problem-advice.ts';
 
@@ -19,13 +20,13 @@ export function createConsoleRouter(deps: {
   /** Returns the time at which the session ends (ISO 8601), which pages use to detect that their session has been replaced. */
   readonly sessionEnd: (req: Request) => string;
   readonly render: Render;
+  readonly assets: Assets;
   readonly publicOrigin: string;
   /** Name of the session cookie. */
   readonly cookieName: string;
 }): Router {
-  const { signedIn, sessionEnd, render, publicOrigin, cookieName } = deps;
+  const { signedIn, sessionEnd, render, assets, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${EXAMPLE_PATH}?limit=10'`;
-  const openapi = readFileSync(new URL('openapi.json', PUBLIC_FOLDER));
   const code = readGuideCode();
   const problems = Object.entries(GATEWAY_PROBLEMS).map(([problem, { status }]) => ({
     code: problem,
@@ -34,11 +35,12 @@ export function createConsoleRouter(deps: {
   }));
   const router = Router({ caseSensitive: true });
 
-  router.get('/openapi.json', (_req, res) => {
-    res.set('cache-control', 'public, max-age=300').type('json').send(openapi);
+  router.get('/openapi.json', (req, res) => {
+    res.set('cache-control', 'public, max-age=300');
+    assets.send(req, res, 'openapi.json');
   });
   router.all(['/console', '/console/guide'], signedIn);
-  router.get('/console', (req, res) => {
+  router.get('/console', async (req, res) => {
     const view = {
       title: 'Console',
       signedIn: true,
@@ -46,11 +48,15 @@ export function createConsoleRouter(deps: {
       path: EXAMPLE_PATH,
       methods: METHODS,
     };
-    res.type('html').send(render('console', { ...view, session: sessionEnd(req), cookieName, curl }));
+    await sendPage(req, res, render('console', { ...view, session: sessionEnd(req), cookieName, curl }));
   });
-  router.get('/console/guide', (req, res) => {
+  router.get('/console/guide', async (req, res) => {
     const view = { title: 'Using the API from your page', signedIn: true, section: 'console' };
-    res.type('html').send(render('console-guide', { ...view, session: sessionEnd(req), ...code, problems }));
+    await sendPage(
+      req,
+      res,
+      render('console-guide', { ...view, session: sessionEnd(req), ...code, problems }),
+    );
   });
   return router;
 }

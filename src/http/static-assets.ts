@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NextFunction, Request, Response } from 'express';
+import { contentCoding, type ContentCoding } from './compression.ts';
 
 /** The built files (scripts/build-pages.mjs). `dist` is next to `src`. */
 export const PUBLIC_FOLDER = new URL('../../dist/public/', import.meta.url);
@@ -17,7 +18,22 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
  */
 export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
   const files = readFiles(folder);
+
+  /** Sends a file, compressed if possible. Throws for an unknown file. */
+  const send = (req: Request, res: Response, name: string): void => {
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`There is no asset ${name}`);
+    const coding = contentCoding(req, res);
+    const compressed = coding && file[coding];
+    if (compressed) res.setHeader('content-encoding', coding);
+    const content = compressed ?? file.identity;
+    // Don't use Express's `send`, which responds to `If-None-Match: *` with a 304 that a cache would store.
+    res.type(extname(name)).setHeader('content-length', content.length);
+    res.end(content);
+  };
+
   return {
+    send,
     /** Returns the URL of a file in the folder. The URL changes with the file. Throws for an unknown file. */
     url: (file: string): string => {
       const version = files.get(file)?.version;
@@ -38,28 +54,31 @@ export function createAssets(folder = fileURLToPath(PUBLIC_FOLDER)) {
         return;
       }
       res.setHeader('cache-control', VERSION.exec(path)?.[1] === file.version ? IMMUTABLE : 'no-store');
-      // Don't use Express's `send`, which responds to `If-None-Match: *` with a 304 that a cache would store.
-      res.type(extname(name)).setHeader('content-length', file.content.length);
-      res.end(file.content);
+      send(req, res, name);
     },
   };
 }
 
-interface Asset {
-  readonly content: Buffer;
+export type Assets = ReturnType<typeof createAssets>;
+
+type Asset = Readonly<Partial<Record<ContentCoding, Buffer>>> & {
+  readonly identity: Buffer;
   /** The start of the content's hash. */
   readonly version: string;
-}
+};
 
-/** Reads the files in a folder, keyed by path. */
+/** Reads the files in a folder, keyed by path, with the compressed copies that the build put next to them. */
 function readFiles(folder: string): ReadonlyMap<string, Asset> {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
     (path) => !/(?:^|\/)\./.test(path) && lstatSync(join(folder, path)).isFile(),
   );
-  return new Map(
-    paths.map((path) => {
-      const content = readFileSync(join(folder, path));
-      return [path, { content, version: createHash('sha256').update(content).digest('hex').slice(0, 16) }];
-    }),
-  );
+  const contents = new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
+  const files = new Map<string, Asset>();
+  for (const [path, identity] of contents) {
+    if (/\.(?:br|gz)$/.test(path)) continue;
+    const version = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+    const [br, gzip] = [contents.get(`${path}.br`), contents.get(`${path}.gz`)];
+    files.set(path, { identity, version, ...(br && { br }), ...(gzip && { gzip }) });
+  }
+  return files;
 }

@@ -1,5 +1,6 @@
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import { requestContext } from '../http/request-context.ts';
+import { sendPage } from '../http/compression.ts';
 import { setErrorPageFrame } from '../http/error-pages.ts';
 import type { Render } from '../http/templates.ts';
 import type { Session } from '../session/record.ts';
@@ -68,7 +69,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       search === null
         ? toWorkspacesView(await paging.readPage({ ...request, limit }, page), page, pageSize)
         : toWorkspaceSearchView(await searchItems(request, search.words, search.from), search, pageSize);
-    res.type('html').send(render('workspaces', { ...view, session: sessionEnd(req) }));
+    await sendPage(req, res, render('workspaces', { ...view, session: sessionEnd(req) }));
   });
 
   router.get(ITEMS_PATH, async (req, res, next) => {
@@ -85,7 +86,8 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       search === null
         ? toItemsView(place, await paging.readPage({ ...request, limit }, page), page)
         : toItemSearchView(place, await searchItems(request, search.words, search.from), search);
-    res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionEnd(req) }));
+    const view = toView(await workspace());
+    await sendPage(req, res, render('workspace', { ...view, session: sessionEnd(req) }));
   });
 
   const toPageRequest = (req: Request, res: Response, path: string): PageRequest => {

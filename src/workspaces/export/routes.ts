@@ -1,5 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '../../errors.ts';
+import { contentCoding } from '../../http/compression.ts';
 import { setErrorPageFrame, setReturnPath } from '../../http/error-pages.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
@@ -50,8 +51,9 @@ export function createExportsRouter(deps: {
   const sendExport = async (req: Request, res: Response, format: ExportFormat, list: ExportedList) => {
     const day = new Date(now()).toISOString().slice(0, 10);
     const fileName = `${list.name}-${day}.${format.extension}`;
+    const coding = contentCoding(req, res);
     if (req.method === 'HEAD') {
-      writeExportHead(res, format, fileName);
+      writeExportHead(res, { format, fileName, coding });
       res.end();
       return;
     }
@@ -59,7 +61,7 @@ export function createExportsRouter(deps: {
     const end = begin(session.id);
     if (end === null) throw new AppError('too_many_exports');
     try {
-      await streamExport(res, { session, path: list.paths.servicePath, format, fileName }, deps);
+      await streamExport(res, { session, path: list.paths.servicePath, format, fileName, coding }, deps);
     } finally {
       end();
     }

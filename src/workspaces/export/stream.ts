@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { toAppError } from '../../errors.ts';
+import { createCompressor, type ContentCoding } from '../../http/compression.ts';
 import { abortResponse } from '../../http/problem.ts';
 import { requestContext } from '../../http/request-context.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -26,13 +27,17 @@ export interface ExportFormat {
   };
 }
 
-interface ExportRequest {
-  readonly session: Session;
-  /** Path on the service, percent-encoded where needed, without a query. */
-  readonly path: string;
+interface ExportHead {
   readonly format: ExportFormat;
   /** File name with an extension, in ASCII, without quotes or backslashes. */
   readonly fileName: string;
+  readonly coding: ContentCoding | undefined;
+}
+
+interface ExportRequest extends ExportHead {
+  readonly session: Session;
+  /** Path on the service, percent-encoded where needed, without a query. */
+  readonly path: string;
 }
 
 /**
@@ -41,18 +46,30 @@ interface ExportRequest {
  */
 export async function streamExport(
   res: ServerResponse,
-  { format, fileName, ...list }: ExportRequest,
+  { format, fileName, coding, ...list }: ExportRequest,
   { readAllItems, log }: { readonly readAllItems: ReadAllItems; readonly log: Logger },
 ): Promise<void> {
   const signal = abortSignalOf(res);
   const context = requestContext(res);
-  try {
-    for await (const text of toTexts(readAllItems({ ...list, context, signal }), format)) {
-      signal.throwIfAborted();
-      if (!res.headersSent) writeExportHead(res, format, fileName);
-      await (res.write(text) ? immediate() : once(res, 'drain', { signal }));
+  const writer = format.createWriter();
+  const compressor = coding && createCompressor(coding);
+  signal.addEventListener('abort', () => compressor?.destroy());
+  const body = compressor ?? res;
+  const send = async (text: string) => {
+    signal.throwIfAborted();
+    if (!res.headersSent) {
+      writeExportHead(res, { format, fileName, coding });
+      compressor?.pipe(res);
     }
-    res.end();
+    await (body.write(text) ? immediate() : once(body, 'drain', { signal }));
+  };
+  try {
+    for await (const items of readAllItems({ ...list, context, signal })) {
+      for (const text of writer.write(items)) await send(text);
+      compressor?.flush(); // the next page may take long
+    }
+    await send(writer.end()); // also sends the head of an empty export
+    body.end();
   } catch (error) {
     if (res.destroyed) return;
     if (!res.headersSent) throw error;
@@ -64,19 +81,10 @@ export async function streamExport(
 }
 
 /** Writes the head without `Content-Length`, because the length of an export is unknown. */
-export function writeExportHead(res: ServerResponse, format: ExportFormat, fileName: string): void {
+export function writeExportHead(res: ServerResponse, { format, fileName, coding }: ExportHead): void {
   res.writeHead(200, {
+    ...(coding && { 'content-encoding': coding }),
     'content-type': format.contentType,
     'content-disposition': `attachment; filename="${fileName}"`,
   });
-}
-
-/** Yields at least one piece, so that the head is sent even for an empty export. */
-async function* toTexts(
-  pages: AsyncIterable<readonly string[]>,
-  format: ExportFormat,
-): AsyncGenerator<string, void> {
-  const writer = format.createWriter();
-  for await (const items of pages) yield* writer.write(items);
-  yield writer.end();
 }

@@ -1,12 +1,14 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
 import { createAssets } from '../../../src/http/static-assets.ts';
 import { ROOT } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 
 const PUBLIC = join(ROOT, 'dist/public');
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -19,10 +21,11 @@ describe('a folder', () => {
     await mkdir(join(folder, 'inside'));
     await write('a.js', 'one();');
     await write('inside/b.js', 'b();');
+    await write('a.js.br', brotliCompressSync('compressed by the build'));
   });
   afterEach(async () => rm(folder, { recursive: true }));
 
-  const write = async (file: string, content: string) => writeFile(join(folder, file), content);
+  const write = async (file: string, content: string | Buffer) => writeFile(join(folder, file), content);
   const urlOfA = () => createAssets(folder).url('a.js');
 
   test('has the same URLs in every process', () => {
@@ -48,13 +51,35 @@ describe('a folder', () => {
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
+  test('is served as the build compressed it', async () => {
+    const assets = createAssets(folder);
+    await using server = await startHttpServer(express().use(assets.serve));
+    const read = async (file: string) => {
+      const response = await fetch(`http://127.0.0.1:${server.port}${assets.url(file)}`, {
+        headers: { 'accept-encoding': 'br' },
+      });
+      return [response.headers.get('content-encoding'), await response.text()];
+    };
+    expect(await read('a.js')).toEqual(['br', 'compressed by the build']);
+    expect(await read('inside/b.js')).toEqual([null, 'b();']);
+  });
+
   test('has no URLs for hidden or unknown files, and those files are not served', async () => {
     await write('.a.js.swp', 'half a line');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');
     const assets = createAssets(folder);
     const app = express().use(assets.serve);
-    for (const file of ['.a.js.swp', '.git/config', 'b.js', '../a.js', '/a.js', 'inside', 'constructor']) {
+    for (const file of [
+      '.a.js.swp',
+      '.git/config',
+      'a.js.br',
+      'b.js',
+      '../a.js',
+      '/a.js',
+      'inside',
+      'constructor',
+    ]) {
       expect(() => assets.url(file)).toThrow(`There is no asset ${file}`);
       await request(app).get(`/assets/${file}`).expect(404);
     }
@@ -122,7 +147,7 @@ describe('Cloakroom', () => {
   });
 
   test('responds to HEAD with the headers of the file', async () => {
-    const { headers } = await open(cssUrl());
+    const { headers } = await open(cssUrl()).set('accept-encoding', '');
     const head = await request(testApp.origin).head(cssUrl()).expect(200);
     expect(head.headers['cache-control']).toBe(IMMUTABLE);
     expect(head.headers['content-length']).toBe(headers['content-length']);

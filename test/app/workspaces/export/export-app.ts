@@ -84,9 +84,9 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
     },
 
     /** Sends a request and leaves reading the response to the test. */
-    async open(path: string, cookie: string) {
+    async open(path: string, cookie: string, fields: readonly string[] = []) {
       const end = await openConnection(testApp.config.port);
-      end.socket.write(toRequest(path, cookie));
+      end.socket.write(toRequest(path, cookie, fields));
       return end;
     },
 

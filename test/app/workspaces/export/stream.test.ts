@@ -1,8 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { eventually } from '../../../support/eventually.ts';
 import { json, response } from '../../../support/raw-service.ts';
-import { dechunk, readMessage } from '../../../support/raw-message.ts';
 import { exchangeBytes } from '../../../support/raw-client.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
@@ -253,11 +253,11 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('an export stops sending upstream requests once its client stops reading', async () => {
-  // 200 pages of 2 MB, which is many times the size of the socket buffers.
-  const text = 'x'.repeat(20_000);
+test.each(['identity', 'gzip'])('an export waits while its client stops reading (%s)', async (coding) => {
+  // 200 pages of 4 MB, which is many times the size of the socket buffers. gzip looks back only 32 KiB.
+  const text = randomBytes(30_000).toString('base64');
   const cookie = await exporter.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
-  const reader = await exporter.open('/workspaces.ndjson', cookie);
+  const reader = await exporter.open('/workspaces.ndjson', cookie, [`Accept-Encoding: ${coding}`]);
   await reader.until('HTTP/1.1 200');
   reader.socket.pause();
   const requests = () => exporter.service.requests.length;
@@ -273,7 +273,23 @@ test('an export stops sending upstream requests once its client stops reading', 
   reader.socket.destroy();
 });
 
-test('an export sends a page before the next page has arrived', async () => {
+const CODINGS = ['identity', 'br', 'gzip'];
+
+/** Starts an NDJSON export that `fetch` decodes. */
+async function openDecoded(cookie: string, coding: string) {
+  const headers = { cookie, 'accept-encoding': coding };
+  const opened = await fetch(`${exporter.testApp.origin}/workspaces.ndjson`, { headers });
+  expect(opened.headers.get('content-encoding') ?? 'identity').toBe(coding);
+  return opened;
+}
+
+test.each(CODINGS)('an export that fails never looks complete (%s)', async (coding) => {
+  const failure = onRequest(3, () => json(500, {}));
+  const opened = await openDecoded(await exporter.begin(ITEMS, failure), coding);
+  await expect(opened.text()).rejects.toThrow('terminated');
+});
+
+test.each(CODINGS)('an export sends a page before the next page has arrived (%s)', async (coding) => {
   const items = workspaces(150);
   let respond = () => {};
   const cookie = await exporter.begin(items, ({ next }, socket) => {
@@ -281,14 +297,14 @@ test('an export sends a page before the next page has arrived', async () => {
     respond = () => socket.write(json(200, { value: items.slice(100) }));
     return null;
   });
-  const reader = await exporter.open('/workspaces.ndjson', cookie);
-  await reader.until('"Workspace 100"');
-  await eventually(async () => exporter.service.requests.length === 2);
-  respond();
-  const bytes = Buffer.from(await reader.until('\r\n0\r\n\r\n'), 'latin1');
-  reader.socket.destroy();
-  const rest = readMessage(bytes)?.rest ?? Buffer.alloc(0);
-  expect(dechunk(rest)?.toString()).toBe(toNdjson(items));
+  let text = '';
+  for await (const part of (await openDecoded(cookie, coding)).body ?? []) {
+    text += Buffer.from(part).toString();
+    if (!text.endsWith('"Workspace 100"}\n')) continue;
+    await eventually(async () => exporter.service.requests.length === 2);
+    respond();
+  }
+  expect(text).toBe(toNdjson(items));
 });
 
 test('a drain waits for an export in progress', async () => {
