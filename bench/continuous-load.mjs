@@ -61,7 +61,7 @@ const settings = {
   profiles: values['cpu-prof'],
 };
 
-/** @typedef {{ cpuMs: number, perSecond: number, memoryMb: number, latencies: number[] }} Result */
+/** @typedef {Awaited<ReturnType<typeof measure>>} Result */
 /** @type {Map<string, Result[]>} One result for each round. */
 const results = new Map(kinds.map(({ name }) => [name, []]));
 try {
@@ -82,10 +82,7 @@ try {
   await store.stop();
 }
 
-/**
- * @param {import('./peers/systems.mjs').Kind} kind
- * @returns {Promise<Result>}
- */
+/** @param {import('./peers/systems.mjs').Kind} kind */
 async function measure(kind) {
   const system = await kind.start(settings);
   try {
@@ -99,12 +96,13 @@ async function measure(kind) {
     const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
     clients.close();
     await sendAtRate(target, { ...LIGHT, ms: LIGHT_WARM_UP_MS });
-    const light = await sendAtRate(target, { ...LIGHT, ms: lightMs });
+    const { latencies, slowest } = await sendAtRate(target, { ...LIGHT, ms: lightMs });
     return {
       cpuMs: cpuMs / requests,
       perSecond: (requests / ms) * 1_000,
       memoryMb: pids.reduce((sum, pid) => sum + peakMemoryMb(pid), 0),
-      latencies: light.map((request) => request.ms),
+      latencies,
+      slowest,
     };
   } finally {
     await system.stop();
@@ -144,6 +142,27 @@ function report() {
     ]);
   }
   printTable(`Continuous load, medians of ${values.rounds} rounds`, table);
+  reportSlowest();
   const { cpu, kernel, node, redis } = describeMachine();
   console.log(`\n${cpu}; Linux ${kernel}; Node ${node}; Redis ${redis}.`);
+}
+
+/** Prints where the slowest requests of Cloakroom at light load spent their time, as `Server-Timing` reports it. */
+function reportSlowest() {
+  const slowest = (results.get('cloakroom') ?? [])
+    .flatMap((result) => result.slowest)
+    .toSorted((one, other) => other.ms - one.ms)
+    .slice(0, 20);
+  if (slowest.length === 0) return;
+  const part = (/** @type {string} */ head, /** @type {string} */ name) =>
+    Number(new RegExp(`${name};dur=([\\d.]+)`).exec(head)?.[1]);
+  const rows = slowest.map(({ ms, head }) => {
+    const [session, token, service] = ['session', 'token', 'service'].map((name) => part(head, name));
+    const rest = ms - (session ?? 0) - (token ?? 0) - (service ?? 0);
+    return [ms, session ?? NaN, token ?? NaN, service ?? NaN, rest].map((each) => each.toFixed(1));
+  });
+  printTable('The slowest requests of Cloakroom at light load, in ms', [
+    ['latency', 'session', 'token', 'service', 'rest'],
+    ...rows,
+  ]);
 }

@@ -15,7 +15,7 @@ const MAX_IDLE_MS = 4_200;
  * @property {number} bodyBytes the length of every response body
  */
 /** @typedef {Awaited<ReturnType<typeof openClient>>} Client */
-/** @typedef {{ sentAt: number, ms: number, head: string }} TimedRequest `sentAt` is a time from performance.now() */
+/** @typedef {{ ms: number, head: string }} TimedRequest a request's latency and the head of its response */
 
 /**
  * Creates clients with one connection each. A client sends its next request once it has received the previous response.
@@ -80,15 +80,27 @@ export async function sendWithPauses(target, requests, pauseMs) {
   return latencies;
 }
 
+/** Number of slow requests that sendAtRate() returns. */
+const SLOWEST = 20;
+
 /**
  * Sends `perSecond` requests a second over `count` connections for `ms`. A request that is due while its connection is busy is sent late,
- * and its latency includes that delay. Resolves to the requests in the order in which their responses arrived.
+ * and its latency includes that delay. Resolves to the latencies in ms, and to the slowest requests. Keeps nothing else, because a major
+ * garbage collection here would delay requests.
  * @param {Target} target
  * @param {{ count: number, perSecond: number, ms: number }} load
  */
 export async function sendAtRate(target, { count, perSecond, ms }) {
+  const latencies = new Float64Array(Math.ceil(ms / 1_000) * perSecond + count);
+  let requests = 0;
   /** @type {TimedRequest[]} */
-  const requests = [];
+  let slowest = [];
+  const record = (/** @type {TimedRequest} */ request) => {
+    latencies[requests++] = request.ms;
+    if (slowest.length === SLOWEST && request.ms <= (slowest.at(-1)?.ms ?? 0)) return;
+    slowest = [...slowest, request].toSorted((one, other) => other.ms - one.ms).slice(0, SLOWEST);
+  };
+
   const clients = await Promise.all(Array.from({ length: count }, async () => openClient(target)));
   const everyMs = (1_000 * count) / perSecond;
   const beganAt = performance.now();
@@ -99,12 +111,12 @@ export async function sendAtRate(target, { count, perSecond, ms }) {
       if (waitMs > 0) await delay(waitMs);
       const sentAt = waitMs > 0 ? performance.now() : dueAt;
       const head = await client.send(turn);
-      requests.push({ sentAt, ms: performance.now() - sentAt, head });
+      record({ ms: performance.now() - sentAt, head });
     }
   };
   await Promise.all(clients.map(sendInTurn));
   for (const client of clients) client.close();
-  return requests;
+  return { latencies: [...latencies.subarray(0, requests)], slowest };
 }
 
 /** @param {Target} target */
