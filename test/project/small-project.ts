@@ -51,14 +51,16 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Creates a compilable project with Cloakroom's tsconfig files and TypeScript version. */
+/** Creates a compilable project with Cloakroom's tsconfig files, compilers and page scripts. */
 export async function createCompilableProject(files: Readonly<Record<string, string>>) {
   const project = await createSmallProject(files);
-  const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];
+  await cp(join(ROOT, 'public'), join(project.folder, 'public'), { recursive: true }); // the build copies it and writes to the copy
+  const packages = ['@types', 'undici-types', 'typescript', '@typescript', 'esbuild', '@esbuild'];
   await Promise.all(
-    [...shared, 'node_modules/typescript', 'node_modules/@typescript'].map((path) =>
-      symlink(join(ROOT, path), join(project.folder, path)),
-    ),
+    [
+      ...['tsconfig.json', 'tsconfig.build.json', 'src/browser'],
+      ...packages.map((name) => `node_modules/${name}`),
+    ].map((path) => symlink(join(ROOT, path), join(project.folder, path))),
   );
   return project;
 }
