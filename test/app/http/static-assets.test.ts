@@ -66,6 +66,7 @@ describe('a folder', () => {
 
   test('has no URLs for hidden or unknown files, and those files are not served', async () => {
     await write('.a.js.swp', 'half a line');
+    await write('a.js.br', 'a compressed copy');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');
     const assets = createAssets(folder);
