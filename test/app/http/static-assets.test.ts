@@ -1,14 +1,12 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
 import { createAssets } from '../../../src/http/static-assets.ts';
 import { ROOT } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
-import { startHttpServer } from '../../support/http-server.ts';
 
 const PUBLIC = join(ROOT, 'dist/public');
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -21,11 +19,10 @@ describe('a folder', () => {
     await mkdir(join(folder, 'inside'));
     await write('a.js', 'one();');
     await write('inside/b.js', 'b();');
-    await write('a.js.br', brotliCompressSync('compressed by the build'));
   });
   afterEach(async () => rm(folder, { recursive: true }));
 
-  const write = async (file: string, content: string | Buffer) => writeFile(join(folder, file), content);
+  const write = async (file: string, content: string) => writeFile(join(folder, file), content);
   const urlOfA = () => createAssets(folder).url('a.js');
 
   test('has the same URLs in every process', () => {
@@ -49,19 +46,6 @@ describe('a folder', () => {
     const app = express().use(assets.serve);
     expect((await request(app).get(assets.url('a.js')).expect(200)).text).toBe('one();');
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
-  });
-
-  test('is served as the build compressed it', async () => {
-    const assets = createAssets(folder);
-    await using server = await startHttpServer(express().use(assets.serve));
-    const read = async (file: string) => {
-      const response = await fetch(`http://127.0.0.1:${server.port}${assets.url(file)}`, {
-        headers: { 'accept-encoding': 'br' },
-      });
-      return [response.headers.get('content-encoding'), await response.text()];
-    };
-    expect(await read('a.js')).toEqual(['br', 'compressed by the build']);
-    expect(await read('inside/b.js')).toEqual([null, 'b();']);
   });
 
   test('has no URLs for hidden or unknown files, and those files are not served', async () => {
