@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { sessionKey } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { ACCEPT_HTML, SESSION_KEY } from '../../support/constants.ts';
-import { useFixture } from '../../support/fixtures.ts';
 import { send, startLoad, tally } from '../../support/fleet/requests.ts';
-import { startFleet, useFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
+import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -57,35 +56,25 @@ test('two processes under load rotate the session keys from A to B, and no user 
   expect(tally(responses)).toEqual({ 200: responses.length });
 });
 
-describe('the log', () => {
-  const folder = useFixture(async () => createSecretFolder({ SESSION_KEYS: A }));
-  const fleet = useFleet(() => ({ env: folder.env }));
-
-  test.each([
-    { from: [A], to: [B], warns: true },
-    { from: [A, B], to: [B], warns: true }, // an incomplete write of B,A
-    { from: [A, B], to: [A], warns: false },
-    { from: [A, B], to: [B, A], warns: false },
-  ])(
-    'warns only if the encryption key was removed, and never shows a key (case %#)',
-    async ({ from, to, warns }) => {
-      const process = fleet.at(0);
-      const replaceBy = async (keys: readonly string[]) => {
-        await folder.write('SESSION_KEYS', keys.join());
-        await process.reloadSecrets();
-        // Once the second reload is logged, all log lines from the first have arrived.
-        await process.reloadSecrets();
-      };
-      await replaceBy(from);
-      const { length: before } = process.logged();
-      await replaceBy(to);
-      const lines = process.logged().slice(before);
-      const ofKeys = lines.filter(({ msg }) => msg.startsWith('session key removed'));
-      expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
-      for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
-    },
-  );
-});
+test.each([
+  { from: [A], to: [B], warns: true },
+  { from: [A, B], to: [B], warns: true }, // an incomplete write of B,A
+  { from: [A, B], to: [A], warns: false },
+  { from: [A, B], to: [B, A], warns: false },
+])(
+  'the log warns only if the encryption key was removed, and never shows a key (case %#)',
+  async ({ from, to, warns }) => {
+    await using folder = await createSecretFolder({ SESSION_KEYS: from.join() });
+    await using fleet = await startFleet({ env: folder.env });
+    const process = fleet.at(0);
+    await folder.write('SESSION_KEYS', to.join());
+    await process.reloadSecrets();
+    await process.reloadSecrets(); // once this reload is logged, all log lines from the first have arrived
+    const ofKeys = process.logged().filter(({ msg }) => msg.startsWith('session key removed'));
+    expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
+    for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
+  },
+);
 
 test('a removed key no longer decrypts anything, not even a cached session', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: `${A},${B}` });

@@ -46,6 +46,28 @@ test('a logged error contains its stack and, for an error reply, the first word 
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });
 
+test('warnings and errors are written once a second for each kind, with the number of lines left out', () => {
+  jest.useFakeTimers();
+  const lines: unknown[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  for (let id = 1; id <= 200; id += 1) log.warn({ id, code: 'too_busy' }, 'request failed');
+  log.warn({ code: 'draining' }, 'request failed');
+  for (const node of ['a', 'b']) log.warn({ node }, 'redis node lost');
+  jest.advanceTimersByTime(999);
+  expect(lines.splice(0)).toMatchObject([{ id: 1 }, { code: 'draining' }, { node: 'a' }, { node: 'b' }]);
+  jest.advanceTimersByTime(1);
+  expect(lines.splice(0)).toMatchObject([{ id: 200, code: 'too_busy', leftOut: 198 }]);
+  jest.advanceTimersByTime(60_000);
+  expect([lines, jest.getTimerCount()]).toEqual([[], 0]);
+  for (let times = 0; times < 3; times += 1) log.error('refreshed grant not stored');
+  log.flush(); // before the process exits
+  log.flush();
+  expect(lines).toEqual([
+    expect.not.objectContaining({ leftOut: 1 }),
+    expect.objectContaining({ leftOut: 1 }),
+  ]);
+});
+
 test('writeLine() writes the same line as pino, and nothing below the log level', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line.replace(/"time":\d{13}/, '"time":0')) });
@@ -74,19 +96,14 @@ test('the output writes all lines from 100 ms in one go, in order and only once'
   expect(writes).toEqual(['one\ntwo\n']);
   output.write('three\n');
   jest.advanceTimersByTime(100);
-  expect(writes).toEqual(['one\ntwo\n', 'three\n']);
+  output.write('last\n');
+  output.flush();
+  output.flush();
+  expect(writes).toEqual(['one\ntwo\n', 'three\n', 'last\n']);
 });
 
 test('the output is written earlier once 8 KiB are buffered', () => {
   const { writes, output } = createOutput();
   for (let count = 0; count < 1_000; count += 1) output.write(`${'a'.repeat(99)}\n`);
   expect(writes.length).toBeGreaterThan(5);
-});
-
-test('flush() writes the buffered lines once', () => {
-  const { writes, output } = createOutput();
-  output.write('last\n');
-  output.flush();
-  output.flush();
-  expect(writes).toEqual(['last\n']);
 });
