@@ -83,7 +83,7 @@ export function createApp(
     }),
   );
   const lists = { signedIn, currentSession: currentSessionOrThrow, kinds: config.workspaceItems };
-  app.use(createExportsRouter({ ...lists, log, now, readAllItems: workspaces.readAllItems }));
+  app.use(createExportsRouter({ ...lists, now, readAllItems: workspaces.readAllItems }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionEnd, render, pageSize: config.pageSize }));
 
   // Errors

@@ -2,7 +2,7 @@
 export const MEMBERS = new Set(
   `level time msg err requestId traceId session
   client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
-  code leftOut reason warning attemptBefore attemptStartedAt key node
+  code cause leftOut reason warning attemptBefore attemptStartedAt key node
   url publicUrl version revision signal withinSeconds inTime changed problems`
     .trim()
     .split(/\s+/),

@@ -12,8 +12,6 @@ export interface ApiRequest extends LoggedRequest {
   upstream: { abort(): void } | null;
   /** Status of the response from the service. */
   upstreamStatus: number | undefined;
-  /** The error that ended the request, if any. */
-  failure: unknown;
 }
 
 /** Turns a logged request into an API request by adding fields to the same object. */
@@ -24,7 +22,6 @@ export function createApiRequest(request: LoggedRequest): ApiRequest {
     body: null,
     upstream: null,
     upstreamStatus: undefined,
-    failure: undefined,
   });
 }
 

@@ -5,7 +5,6 @@ import type { AccessLog } from '../http/access-log.ts';
 import { abortResponse, sendProblem } from '../http/problem.ts';
 import { toStrictTransport } from '../http/security-headers.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
-import type { Logger } from '../observability/logger.ts';
 import type { VerifiedCookie, SessionCookie } from '../session/cookie.ts';
 import { sessionLogId } from '../session/events.ts';
 import type { Session } from '../session/record.ts';
@@ -25,7 +24,6 @@ export interface GatewayDeps {
   readonly store: SessionStore;
   readonly cookie: SessionCookie;
   readonly tokens: TokenProvider;
-  readonly log: Logger;
   readonly accessLog: AccessLog;
   /** Null if metrics are off. */
   readonly metrics: {
@@ -43,7 +41,7 @@ export function createGateway(
   deps: GatewayDeps,
   refusesRequest: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
-  const { config, upstream, store, cookie, tokens, log, accessLog, metrics } = deps;
+  const { config, upstream, store, cookie, tokens, accessLog, metrics } = deps;
   const timeoutMs = config.serviceTimeoutSeconds * 1_000;
   const strictTransport = Object.entries(toStrictTransport(config.isHttps));
   const limits = createConcurrencyLimits({
@@ -105,22 +103,10 @@ export function createGateway(
   };
 
   const fail = (request: ApiRequest, error: unknown): void => {
-    request.failure = error;
-    const { res, requestId } = request;
-    if (error instanceof RequestAbortedError) {
-      abortResponse(res); // recorded only in the access log
-      return;
-    }
-    const problem = toAppError(error);
-    if (res.headersSent) {
-      log.warn({ requestId, err: problem.cause ?? problem }, 'response cut off');
-      abortResponse(res); // a partial response must not look complete
-      return;
-    }
-    const line = { requestId, err: problem.cause };
-    if (problem.status === 500) log.error(line, problem.code);
-    else if (problem.status > 500) log.warn(line, problem.code);
-    respond(request, problem);
+    const { res } = request;
+    if (error instanceof RequestAbortedError) abortResponse(res);
+    else if (!res.headersSent) respond(request, toAppError(error));
+    else sendProblem(res, toAppError(error)); // aborts, because a partial response must not look complete
   };
 
   const respond = ({ res, times }: ApiRequest, problem: AppError): void => {
@@ -147,8 +133,8 @@ function originalTarget(req: IncomingMessage): string {
  * Returns the status of an upstream request for the metrics. Returns undefined if the service failed, and `aborted` if the client
  * disconnected, stopped sending or sent too much.
  */
-function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'aborted' | undefined {
+function toMetricsStatus({ upstreamStatus, problem }: ApiRequest): number | 'aborted' | undefined {
   if (upstreamStatus !== undefined) return upstreamStatus;
-  const { code } = toAppError(failure);
-  return code === 'service_timeout' || code === 'service_unreachable' ? undefined : 'aborted';
+  const isOutage = problem?.code === 'service_timeout' || problem?.code === 'service_unreachable';
+  return isOutage ? undefined : 'aborted';
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import type { AppError } from '../errors.ts';
 import { createOutcomeMetrics, STATUS_CLASSES, statusClassIndex } from '../observability/prometheus.ts';
-import type { Logger } from '../observability/logger.ts';
+import { toShortCause, type Logger } from '../observability/logger.ts';
 import {
   attachContext,
   clientAddress,
@@ -59,6 +60,7 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
       trace: readTraceContext(req.headers),
       session: undefined,
       token: undefined,
+      problem: undefined,
     };
     attachContext(res, request);
     return request;
@@ -66,10 +68,20 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
 
   const end = (request: LoggedRequest) => {
     const now = performance.now();
-    const { res, startedAt, writtenAt = now, route = 'none' } = request;
+    const { res, startedAt, writtenAt = now, route = 'none', problem } = request;
     metrics?.observe(route, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
     const level = isRepeatedHealthCheck(request) ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) log.writeLine(level, toLogFields(request, now - startedAt));
+    if (problem !== undefined && problem.status >= 500) logFailure(request.requestId, problem);
+    if (!log.isLevelEnabled(level)) return;
+    const fields = toLogFields(request, now - startedAt);
+    log.writeLine(level, problem === undefined ? fields : toFailedFields(fields, problem));
+  };
+
+  /** Logs a failure that users see, even at LOG_LEVEL=warn. Only an internal error points to a bug in Cloakroom. */
+  const logFailure = (id: string, problem: AppError) => {
+    const { code, status, cause } = problem;
+    if (status === 500) log.error({ requestId: id, code, err: cause }, 'request failed');
+    else log.warn({ requestId: id, code, err: problem }, 'request failed');
   };
 
   return {
@@ -109,6 +121,25 @@ function toLogFields(request: LoggedRequest, ms: number) {
     token: request.token,
     cutOff: res.writableFinished ? undefined : true,
     msg: 'request',
+  };
+}
+
+/**
+ * Returns the log fields for a request that Cloakroom itself failed. Unless a response was cut off, they omit what describes a response from
+ * the service. With the problem in its place, even an outage writes lines of the usual length.
+ */
+function toFailedFields({ msg, ...fields }: ReturnType<typeof toLogFields>, problem: AppError) {
+  const cause = { code: problem.code, cause: toShortCause(problem), msg };
+  if (fields.cutOff === true) return { ...fields, ...cause };
+  const token = fields.token === 'unexpired' ? undefined : fields.token;
+  return {
+    ...fields,
+    sessionMs: undefined,
+    tokenMs: undefined,
+    serviceMs: undefined,
+    bytes: undefined,
+    token,
+    ...cause,
   };
 }
 

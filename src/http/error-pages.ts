@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import { AppError, toAppError, type ProblemCode } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { sendProblem } from './problem.ts';
-import { requestId } from './request-context.ts';
+import { requestContext, requestId } from './request-context.ts';
 import type { Render } from './templates.ts';
 
 interface Link {
@@ -87,14 +87,7 @@ export function createErrorPages(deps: {
   // Express recognises error handlers by their four parameters.
   return (thrown: unknown, req, res, _next) => {
     const error = isMalformedPath(thrown) ? new AppError('bad_request_target') : toAppError(thrown);
-    if (error.status >= 500) {
-      const { code, status } = error;
-      // Omit `detail`, which may quote the request.
-      const line = { err: thrown, requestId: requestId(res), code };
-      // Only an internal error points to a bug in Cloakroom.
-      if (status === 500) log.error(line, 'request failed');
-      else log.warn(line, 'request failed');
-    }
+    requestContext(res).problem = error;
     if (res.headersSent || prefersJson(req)) {
       sendProblem(res, error);
       return;

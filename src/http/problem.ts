@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { AppError } from '../errors.ts';
-import { requestId } from './request-context.ts';
+import { requestContext, requestId } from './request-context.ts';
 
 /**
  * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because `code` identifies the problem. If the
- * response has already begun, aborts it instead, unless it has been fully written.
+ * response has already begun, aborts it instead, unless it has been fully written. The access log explains the problem.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
+  requestContext(res).problem = error;
   if (res.headersSent) {
     if (!res.writableEnded) abortResponse(res);
     return;

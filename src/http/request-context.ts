@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import type { AppError } from '../errors.ts';
 
 /** Details of the request being served, which are logged and partly sent with upstream requests. */
 export interface RequestContext {
@@ -9,6 +10,8 @@ export interface RequestContext {
   /** The log id of the session in the request cookie, or of the session that the request started. */
   session: string | undefined;
   token: TokenUse | undefined;
+  /** The problem that the request failed with. */
+  problem?: AppError | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { pino, type DestinationStream, type Logger as PinoLogger, type LoggerOptions } from 'pino';
+import { AppError } from '../errors.ts';
 
 export interface Logger extends PinoLogger {
   /**
@@ -15,8 +16,8 @@ type LineFields = Readonly<Record<string, string | number | boolean | undefined>
 
 /**
  * Creates a logger that writes JSON lines to standard output (or `destination`). Errors are reduced to type, message, code,
- * stack and cause, because their other properties may contain requests, responses or tokens.
- * Warnings and errors are limited to one a second of each kind.
+ * stack and cause, because their other properties may contain requests, responses or tokens. An AppError is expected, so its stack is
+ * omitted. Warnings and errors are limited to one a second of each kind.
  */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   const limit = createLimit();
@@ -144,9 +145,25 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
     type: error.name,
     message: toLoggableMessage(error),
     ...(code !== undefined && { code }),
-    ...(error.stack !== undefined && depth === 0 && { stack: framesOf(error) }),
-    ...(error.cause !== undefined && depth < 3 && { cause: toLoggedError(error.cause, depth + 1) }),
+    ...(depth === 0 &&
+      !(error instanceof AppError) &&
+      error.stack !== undefined && { stack: framesOf(error) }),
+    ...(error.cause !== undefined && depth < MAX_DEPTH && { cause: toLoggedError(error.cause, depth + 1) }),
   };
+}
+
+const MAX_DEPTH = 3;
+const MAX_SHORT_CAUSE = 80;
+
+/** Returns the code of the innermost cause of an error, or the start of its message. Returns undefined for an error without a cause. */
+export function toShortCause({ cause }: AppError): string | undefined {
+  if (cause === undefined) return undefined;
+  if (!(cause instanceof Error)) return 'not an Error';
+  let innermost = cause;
+  for (let depth = 1; depth < MAX_DEPTH && innermost.cause instanceof Error; depth += 1)
+    innermost = innermost.cause;
+  const { code } = innermost as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : toLoggableMessage(innermost).slice(0, MAX_SHORT_CAUSE);
 }
 
 /**
@@ -157,6 +174,7 @@ export function toLoggableMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
   if (error.name === 'ReplyError')
     return `Redis replied ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
+  if (error.message.includes('enableOfflineQueue')) return 'no connection to Redis';
   return error.message.replace(/Last error: .*/s, 'Last error: see the Sentinel logs');
 }
 

@@ -202,7 +202,10 @@ function toServicePage(body: Buffer | null): ServicePage {
   if (body === null) throw toUnreadableResponse('the response is too large');
   const { text, json } = parseBody(body);
   const page = pageSchema.safeParse(json);
-  if (!page.success) throw toUnreadableResponse('the response is not a page of a list', page.error);
+  if (!page.success) {
+    const member = String(page.error.issues[0]?.path[0] ?? 'no object');
+    throw toUnreadableResponse(`the response is not a page of a list: ${member}`);
+  }
   const { value, next } = page.data;
   return { items: value, ...(next !== undefined && { next }), text };
 }

@@ -64,6 +64,6 @@ export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
 }
 
 /** Returns the error for a 200 response whose body is not a page of a list. `reason` appears only in the log. */
-export function toUnreadableResponse(reason: string, cause?: unknown): AppError {
-  return new AppError('service_response_unreadable', { cause: new Error(reason, { cause }) });
+export function toUnreadableResponse(reason: string): AppError {
+  return new AppError('service_response_unreadable', { cause: new Error(reason) });
 }

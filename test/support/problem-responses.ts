@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { eventually } from './eventually.ts';
 
-/** The expected content of a problem response and its log line. */
+/** The expected content of a problem response and of its request's log line. */
 export interface ExpectedProblem {
   readonly status: number;
   readonly code: string;
@@ -31,9 +31,8 @@ export async function expectProblem(
     /127\.0\.0\.1|localhost|\.invalid|ECONN|ENOTFOUND|UND_ERR|HPE_|CERT|socket|protocol|parser|\.[jt]s\b|\bat /i,
   );
 
-  const lines = () => logged().filter((line) => line.includes(requestId));
-  await eventually(async () => lines().some((line) => line.includes('"msg":"request"')));
-  const warning = lines().find((line) => line.includes(`"msg":"${problem.code}"`));
-  expect(warning).toContain('"level":"warn"');
-  expect(warning).toMatch(problem.logged);
+  const line = () => logged().find((each) => each.includes(requestId) && each.includes('"msg":"request"'));
+  await eventually(async () => line() !== undefined);
+  const { code, cause } = JSON.parse(line() ?? '') as Record<string, unknown>;
+  expect([code, cause]).toEqual([problem.code, expect.stringMatching(problem.logged)]);
 }

@@ -2,7 +2,6 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { AppError } from '../../errors.ts';
 import { contentCoding } from '../../http/compression.ts';
 import { setErrorPageFrame, setReturnPath } from '../../http/error-pages.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
 import { createConcurrencyLimiter } from '../concurrency.ts';
 import { isPathId, itemListPaths, WORKSPACES, type ListPaths } from '../urls.ts';
@@ -27,7 +26,6 @@ export function createExportsRouter(deps: {
   readonly currentSession: (req: Request) => Session;
   /** The kinds of item in a workspace. */
   readonly kinds: readonly string[];
-  readonly log: Logger;
   readonly now: () => number;
 }): Router {
   const { signedIn, currentSession, kinds, now } = deps;
@@ -61,7 +59,8 @@ export function createExportsRouter(deps: {
     const end = begin(session.id);
     if (end === null) throw new AppError('too_many_exports');
     try {
-      await streamExport(res, { session, path: list.paths.servicePath, format, fileName, coding }, deps);
+      const request = { session, path: list.paths.servicePath, format, fileName, coding };
+      await streamExport(res, request, deps.readAllItems);
     } finally {
       end();
     }

@@ -3,9 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { toAppError } from '../../errors.ts';
 import { createCompressor, type ContentCoding } from '../../http/compression.ts';
-import { abortResponse } from '../../http/problem.ts';
+import { sendProblem } from '../../http/problem.ts';
 import { requestContext } from '../../http/request-context.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
 import { abortSignalOf } from '../api-client.ts';
 import type { ReadAllItems } from './all-items.ts';
@@ -41,13 +40,13 @@ interface ExportRequest extends ExportHead {
 }
 
 /**
- * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. Logs a later failure and
+ * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. A later failure
  * aborts the response, so that a partial export never looks complete.
  */
 export async function streamExport(
   res: ServerResponse,
   { format, fileName, coding, ...list }: ExportRequest,
-  { readAllItems, log }: { readonly readAllItems: ReadAllItems; readonly log: Logger },
+  readAllItems: ReadAllItems,
 ): Promise<void> {
   const signal = abortSignalOf(res);
   const context = requestContext(res);
@@ -73,10 +72,7 @@ export async function streamExport(
   } catch (error) {
     if (res.destroyed) return;
     if (!res.headersSent) throw error;
-    const { status, code } = toAppError(error);
-    const level = status === 500 ? 'error' : 'warn';
-    log[level]({ err: error, requestId: context.requestId, code }, 'export cut off');
-    abortResponse(res);
+    sendProblem(res, toAppError(error));
   }
 }
 

@@ -3,6 +3,7 @@ import request from 'supertest';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { sendRaw } from '../../support/raw-client.ts';
 import { useTestApp } from '../../support/fixtures.ts';
@@ -108,4 +109,36 @@ describe('the gateway responds with a problem', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
     expect(watch.ms()).toBeLessThan(1_400);
   });
+});
+
+const [REQUESTS, CONCURRENT] = [200, 20];
+const stopService = () => (testApp.intercept = (_req, res) => Boolean(res.destroy()));
+test.each([
+  ['service_unreachable', {}, stopService],
+  ['token_endpoint_unavailable', { expiresAt: 0 }, stopService],
+  ['session_store_unavailable', {}, () => testApp.services.redis.disconnect()],
+])('requests that fail with %s write a short line each and a warning a second', async (code, grant, stop) => {
+  const { log, redis } = testApp.services;
+  const create = async () => (await testApp.createSession(grant)).cookie;
+  const cookies = await Promise.all(Array.from({ length: CONCURRENT }, create));
+  testApp.logged.length = 0;
+  const startedAt = performance.now();
+  stop();
+  for (let sent = 0; sent < REQUESTS; sent += CONCURRENT)
+    await Promise.all(cookies.map(async (each) => api().get(PATH).set('cookie', each)));
+  const lines = () => testApp.logged.filter((line) => line.includes('"msg":"request"'));
+  await eventually(async () => lines().length === REQUESTS);
+  log.flush();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  if (redis.status === 'end') await redis.connect();
+
+  for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ code, cause: expect.any(String) });
+  // 1,000 failed requests a second may write 20 MB in a minute.
+  expect(Math.max(...lines().map((line) => line.length))).toBeLessThan(20_000_000 / 60_000);
+  const warnings = testApp.logged.filter((line) => line.includes('"level":"warn"'));
+  expect(warnings.join('')).not.toContain('"stack"');
+  expect(warnings.length).toBeLessThanOrEqual(2 * (2 + seconds)); // `request failed` and `token refresh failed`
+  const failed = warnings.filter((line) => line.includes('"request failed"'));
+  const leftOut = failed.map((line) => (JSON.parse(line) as { leftOut?: number }).leftOut ?? 0);
+  expect(leftOut.reduce((sum, count) => sum + count, failed.length)).toBe(REQUESTS);
 });

@@ -103,7 +103,7 @@ describe('service_unreachable means', () => {
   test('a connection that is reset immediately', async () => {
     await using service = await startRawService();
     void service.takeNextConnection().then(({ socket }) => socket.resetAndDestroy());
-    await expectProblemAt(service.origin, { ...UNREACHABLE, logged: /ECONNRESET/ });
+    await expectProblemAt(service.origin, { ...UNREACHABLE, logged: /SERVICE_RESET/ });
   });
 });
 

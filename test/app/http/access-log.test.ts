@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { AppError } from '../../../src/errors.ts';
 import { createAccessLog, createRequestMetrics, type LoggedRequest } from '../../../src/http/access-log.ts';
+import { sendProblem } from '../../../src/http/problem.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { startHttpServer } from '../../support/http-server.ts';
@@ -110,8 +112,10 @@ describe('the log line for a request', () => {
     expect(entries[0]).not.toHaveProperty('tokenMs');
   });
 
-  test('is not written at log level warn', async () => {
-    expect((await logRequests([['GET', '/a']], { level: 'warn' })).lines).toEqual([]);
+  test('is not written at log level warn, where only a failed request writes a warning', async () => {
+    const respond: RequestListener = (_req, res) => sendProblem(res, new AppError('too_busy'));
+    const { entries } = await logRequests([['GET', '/a']], { level: 'warn', respond });
+    expect(entries).toMatchObject([{ level: 'warn', code: 'too_busy', msg: 'request failed' }]);
   });
 });
 

@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals';
 import express, { type RequestHandler } from 'express';
 import request from 'supertest';
+import { createAccessLog } from '../../../src/http/access-log.ts';
 import { createErrorPages, pageNotFound } from '../../../src/http/error-pages.ts';
 import { AppError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { StoreUnavailableError } from '../../../src/redis/client.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startHttpServer } from '../../support/http-server.ts';
 import { exchangeBytes } from '../../support/raw-client.ts';
 import { render } from '../../support/render.ts';
@@ -13,7 +15,12 @@ import { render } from '../../support/render.ts';
 function createApp(page: RequestHandler, { renderPage = render, signedIn = false } = {}) {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
+  const accessLog = createAccessLog({ log });
   const app = express();
+  app.use((req, res, next) => {
+    accessLog.track(req, res, req.originalUrl);
+    next();
+  });
   app.get('/item/:id', (_req, res) => void res.send('item'));
   app.all(['/', '/page', '/workspaces'], page);
   app.use(pageNotFound);
@@ -27,7 +34,7 @@ interface Sent {
   readonly accept?: string;
 }
 
-/** Requests a page that fails with this error. Resolves with the response and the log lines. */
+/** Requests a page that fails with this error. Resolves with the response and the log entries. */
 async function fail(
   error: unknown,
   {
@@ -39,7 +46,9 @@ async function fail(
 ) {
   const { app, lines } = createApp((_req, _res, next) => next(error), options);
   const response = await request(app)[method](path).set('accept', accept);
-  return { response, lines, type: response.headers['content-type'] };
+  await eventually(async () => lines.at(-1)?.includes('"msg":"request"') === true);
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { response, entries, type: response.headers['content-type'] };
 }
 
 /** Returns the links on an error page, in order. */
@@ -67,9 +76,9 @@ test.each([
   ['an unknown error', secret],
   ['a thrown value that is not an Error', { status: 418, message: 'secret cause' }],
 ])('%s results in a 500 page without the cause, and is logged as an error', async (_what, error) => {
-  const { response, lines } = await fail(error);
+  const { response, entries } = await fail(error);
   expect(response.status).toBe(500);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
+  expect(entries[0]).toMatchObject({ level: 'error', code: 'internal_error', msg: 'request failed' });
   expect(response.text).toContain('Something went wrong on our side');
   expect(response.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
 });
@@ -161,23 +170,21 @@ test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])
 );
 
 test('a path with a malformed percent-encoding gets a 400 page', async () => {
-  const { response, lines } = await fail(secret, { path: '/item/%ff' });
+  const { response, entries } = await fail(secret, { path: '/item/%ff' });
   expect(response.status).toBe(400);
   expect(response.text).toContain('This address is malformed');
   expect(response.text).not.toContain('decode');
-  expect(lines).toEqual([]);
+  expect(entries).toMatchObject([{ level: 'info', status: 400, code: 'bad_request_target' }]);
 });
 
-test('a server-side failure is logged with its cause and request id, but without the query', async () => {
-  const { response, lines } = await fail(outage, { path: '/page?token=hidden' });
-  expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-    level: 'warn', // outages are expected
-    requestId: response.headers['x-request-id'],
-    code: 'session_store_unavailable',
-    err: { cause: { message: 'secret cause' } },
-  });
-  expect(lines[0]).not.toContain('hidden');
+test('a server-side failure is logged with its cause and request id, but without the query or a stack', async () => {
+  const { response, entries } = await fail(outage, { path: '/page?token=hidden' });
+  const problem = { requestId: response.headers['x-request-id'], code: 'session_store_unavailable' };
+  expect(entries).toMatchObject([
+    { level: 'warn', ...problem, err: { cause: { message: 'secret cause' } } }, // outages are expected
+    { level: 'info', ...problem, cause: 'secret cause' },
+  ]);
+  expect(JSON.stringify(entries)).not.toMatch(/hidden|stack/);
 });
 
 test('a page that fails after its response has begun is cut off', async () => {
@@ -185,15 +192,15 @@ test('a page that fails after its response has begun is cut off', async () => {
     res.write('half a page', () => next(secret));
   });
   await expect(request(app).get('/page')).rejects.toThrow(/aborted|hang up/);
-  expect(lines).toHaveLength(1);
+  await eventually(async () => lines.length === 2);
 });
 
 test('if the error page itself fails, the client gets the original error as JSON', async () => {
   const renderPage = () => {
     throw new Error('broken template');
   };
-  const { response, lines, type } = await fail(outage, { renderPage });
+  const { response, entries, type } = await fail(outage, { renderPage });
   expect([response.status, type]).toEqual([503, 'application/problem+json']);
   expect(response.text).not.toContain('broken template');
-  expect(lines).toHaveLength(2);
+  expect(entries).toHaveLength(3);
 });

@@ -132,7 +132,7 @@ test.each([
   const { page, failures } = await responseWith(body(text));
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service sent an unexpected response');
-  expect(causeOf(failures[0])).toMatch(/^the response is not (JSON|a page of a list)$/);
+  expect(causeOf(failures[0])).toMatch(/^the response is not (JSON|a page of a list: [\w ]+)$/);
 });
 
 test('a response over 10 MiB results in a 502 page', async () => {

@@ -35,7 +35,7 @@ const MOST_REFUSED = 0.25;
  * others reply CLUSTERDOWN until they can reach each other. The log line for a refused request contains CLUSTERDOWN.
  */
 async function expectServed(responses: readonly FleetResponse[]): Promise<void> {
-  const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis replied CLUSTERDOWN');
+  const isDown = (line: LogLine) => line['cause'] === 'Redis replied CLUSTERDOWN';
   const failed = responses.filter(({ status }) => status !== 200);
   const unexplained = () => {
     const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);

@@ -1,5 +1,6 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { createBufferedOutput, createLog } from '../../../src/observability/logger.ts';
+import { AppError } from '../../../src/errors.ts';
+import { createBufferedOutput, createLog, toShortCause } from '../../../src/observability/logger.ts';
 
 const SECRET = 'a-secret-password';
 
@@ -44,6 +45,24 @@ test('a logged error contains its stack and, for an error reply, the first word 
   };
   expect(err.message).toBe('Redis replied WRONGPASS');
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
+});
+
+test.each([
+  [
+    'the code of the innermost error',
+    new Error('a', { cause: Object.assign(new Error('b'), { code: 'C' }) }),
+    'C',
+  ],
+  [
+    'the message of the innermost error',
+    new Error('a', { cause: replyError(`OOM ${SECRET}`) }),
+    'Redis replied OOM',
+  ],
+  ['only the start of a long message', new Error('a'.repeat(1_000)), 'a'.repeat(80)],
+  ['no value that is not an Error', { SECRET }, 'not an Error'],
+  ['nothing without a cause', undefined, undefined],
+])('the short cause of a problem contains %s', (_what, cause, expected) => {
+  expect(toShortCause(new AppError('too_busy', { cause }))).toBe(expected);
 });
 
 test('warnings and errors are written once a second for each kind, with the number of lines left out', () => {
