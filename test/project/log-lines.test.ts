@@ -37,6 +37,18 @@ test('docs/monitoring.md explains every log message', () => {
   expect(unexplained).toEqual([]);
 });
 
+test('the source contains every log message in docs/monitoring.md, and every phrase that docs/runbooks.md searches for', () => {
+  const [, table = ''] = /\n### Messages\n([^]*?)\n\nThe `reason`/.exec(guide) ?? [];
+  const cells = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell);
+  const messages = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => `'${name}'`));
+  const runbooks = readFileSync(join(ROOT, 'docs/runbooks.md'), 'utf8');
+  const searches = [...runbooks.matchAll(/logs \| grep(?: -\w+)? '([a-z][^'"[]*)/g)];
+  const phrases = searches.flatMap(([, search = '']) => search.split('|'));
+  expect([messages.length > 30, phrases.length > 5]).toEqual([true, true]);
+  const source = SOURCES.join('\n');
+  expect([...messages, ...phrases].filter((text) => !source.includes(text))).toEqual([]);
+});
+
 /** The section on logs, and the JSON example and code spans in that section. */
 const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
 const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
