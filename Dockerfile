@@ -21,10 +21,11 @@ FROM locked AS build
 RUN --mount=type=cache,target=/root/.npm ["npm", "ci", "--no-audit", "--no-fund"]
 COPY tsconfig.json tsconfig.build.json ./
 COPY public public
-COPY scripts/build-pages.mjs scripts/
+COPY scripts/build-pages.mjs scripts/build-server.mjs scripts/
 COPY src src
 RUN ["node_modules/.bin/tsc", "--project", "tsconfig.build.json", "--sourceMap", "false"]
 RUN ["node", "scripts/build-pages.mjs"]
+RUN ["node", "scripts/build-server.mjs"]
 
 # Make all files readable and read-only, whatever the umask of the checkout.
 FROM node AS app

@@ -7,7 +7,13 @@ const DIST = join(root, 'dist');
 const SOURCE = join(root, 'src');
 /** What a build reads. */
 const FOLDERS = ['src', 'public'];
-const FILES = ['tsconfig.json', 'tsconfig.build.json', 'scripts/build-pages.mjs'];
+const FILES = [
+  'package-lock.json', // the server's bundle contains packages
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'scripts/build-pages.mjs',
+  'scripts/build-server.mjs',
+];
 /** A file written after a successful build. The modification time of the file is the start of the build. */
 const STAMP = '.built';
 
@@ -54,6 +60,7 @@ async function build() {
     for (const args of [
       ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json', '--outDir', next],
       ['scripts/build-pages.mjs', join(next, 'public')],
+      ['scripts/build-server.mjs', next],
     ]) {
       const code = await run(process.execPath, args, { stdio: toStderr });
       if (code !== 0) throw new LaunchError('The build failed. See the errors above.');

@@ -3,7 +3,7 @@ import { loadConfig, withPort, type Config } from './config/load.ts';
 import { createSecretsReload } from './config/secrets-reload.ts';
 import { bindPort } from './http/listening.ts';
 import { createBufferedOutput, createLog } from './observability/logger.ts';
-import { exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
+import { exitCodeOf, exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
 import { settlesWithin } from './promises.ts';
 import { redisReady } from './redis/client.ts';
 import { startMetrics, startServer, type RunningServer } from './server.ts';
@@ -14,8 +14,13 @@ const REDIS_WITHIN_MS = 500;
 /** Time allowed for storing the last refreshed tokens after the drain and the last token request, in ms. */
 const STORE_WITHIN_MS = 2_000;
 
-/** Serves until SIGTERM or SIGINT, then shuts down. Resolves with the exit code, or rejects with a StartupError. */
+/** Runs the server until SIGTERM or SIGINT. Resolves with the exit code, and prints the message of a StartupError. */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
+  return exitCodeOf(async () => serve(self, sighup));
+}
+
+/** Serves until SIGTERM or SIGINT, then shuts down. Resolves with the exit code, or rejects with a StartupError. */
+async function serve(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const output = createBufferedOutput();
   self.once('exit', () => output.flush());
   exitOnUncaughtErrors(self, createLog('fatal', output)); // regardless of LOG_LEVEL

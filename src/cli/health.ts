@@ -1,7 +1,8 @@
-import { get } from 'node:http';
-
 // For the container's HEALTHCHECK: exits with 0 if `GET /healthz` returns 200, at the origin given as an argument or at
 // Cloakroom's own address. The program imports no other Cloakroom modules, because it starts every few seconds.
+
+// Unlike an import, this doesn't load Node 24's own HTTP client, which takes as much CPU time as the rest of the program.
+const { get } = process.getBuiltinModule('node:http');
 
 /** Shorter than the HEALTHCHECK timeout, after which Docker kills this process without a message. */
 const TIMEOUT_MS = 4_000;

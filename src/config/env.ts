@@ -1,5 +1,5 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { StartupError } from '../errors.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

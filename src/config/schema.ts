@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseRedisUrl } from './redis-url.ts';
 
 const YEAR_SECONDS = 31_536_000;

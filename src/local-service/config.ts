@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError, readVariables, type Env } from '../config/env.ts';
 import type { RedisTarget } from '../config/redis-url.ts';
 import { DEMO_CLIENT, boolean, host, integer, list, variables } from '../config/schema.ts';

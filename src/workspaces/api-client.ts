@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { aborted } from 'node:util';
 import type { Dispatcher } from 'undici';
-import { z } from 'zod';
+import * as z from 'zod';
 import { SessionEndedError } from '../errors.ts';
 import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';

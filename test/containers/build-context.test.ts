@@ -13,6 +13,7 @@ const WANTED = [
   'views/home.eta',
   'public/a.css',
   'scripts/build-pages.mjs',
+  'scripts/build-server.mjs',
 ];
 const UNWANTED = [
   '.env',

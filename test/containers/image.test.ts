@@ -76,6 +76,11 @@ describe('the image', () => {
     expect(own.filter(({ path }) => !ofPackages(path) && /\/\.|\.(?:pem|key)$/.test(path))).toEqual([]);
   });
 
+  test('has a code cache that V8 accepts', async () => {
+    const args = ['run', '--rm', '--network', 'none', ...HARDENED, '--entrypoint', 'node', IMAGE];
+    expect(await docker([...args, '--eval', SHOW_REJECTION])).toBe('false');
+  });
+
   test('reports the missing variables and exits if it has no configuration', async () => {
     const { code, output } = await tryDocker(['run', '--rm', '--network', 'none', IMAGE]);
     expect(code).toBe(1);
@@ -148,6 +153,19 @@ test('a container whose app no longer responds becomes unhealthy', async () => {
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
+
+/** A script that loads the server and shows whether V8 rejects the code cache; "undefined" if there is none. */
+const SHOW_REJECTION = `
+  const vm = require('node:vm');
+  vm.Script = class extends vm.Script {
+    constructor(...args) {
+      super(...args);
+      console.log(String(this.cachedDataRejected));
+    }
+  };
+  require('node:module').syncBuiltinESMExports();
+  import('/app/dist/load-server.js').then(({ loadServer }) => loadServer());
+`;
 
 /** A script that lists all files in the two folders that the Dockerfile populates. */
 const LIST_FILES = `

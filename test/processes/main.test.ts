@@ -1,3 +1,6 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID, SESSION_KEY } from '../support/constants.ts';
@@ -144,6 +147,20 @@ describe('npm start', () => {
     for (const entry of ['dist/main.js', 'dist/cli/doctor.js']) {
       const { code, output } = await folder.start(entry, { NODE_ENV: 'development' });
       expect([code, output]).toEqual([1, expect.stringMatching(/^\.env can't be read \(\w+\)\n$/)]);
+    }
+  });
+
+  test('loads no module of a package, because all are in the bundle', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cloakroom-installed-'));
+    try {
+      for (const name of ['dist', 'views', 'package.json'])
+        await cp(name, join(folder, name), { recursive: true });
+      await using program = await startProgram(process.execPath, [join(folder, 'dist/main.js')], variables());
+      await readyUrl(program);
+      program.child.kill('SIGTERM');
+      expect((await program.waitForExit()).code).toBe(0);
+    } finally {
+      await rm(folder, { recursive: true });
     }
   });
 

@@ -51,9 +51,10 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Creates a compilable project with Cloakroom's tsconfig files, compilers and page scripts. */
+/** Creates a compilable project with Cloakroom's tsconfig files, compilers and page scripts, and with an empty server. */
 export async function createCompilableProject(files: Readonly<Record<string, string>>) {
-  const project = await createSmallProject(files);
+  const project = await createSmallProject({ 'src/run.ts': 'export {};\n', ...files });
+  await cp(join(ROOT, 'src/load-server.ts'), join(project.folder, 'src/load-server.ts'));
   await cp(join(ROOT, 'public'), join(project.folder, 'public'), { recursive: true }); // the build copies it and writes to the copy
   const packages = ['@types', 'undici-types', 'typescript', '@typescript', 'esbuild', '@esbuild'];
   await Promise.all(

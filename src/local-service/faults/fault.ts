@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { integer, oneOf } from '../../config/schema.ts';
 
 /** The routes for which faults can be set, by their names in `/_faults`. */

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { storeReply, type RedisClient } from '../../redis/client.ts';
 import type { Session } from '../../session/record.ts';
 import { sessionScopedKey } from '../../session/store.ts';
