@@ -38,13 +38,13 @@ export async function loadAll(page) {
 }
 
 /**
- * Loads two pages. The third page never arrives.
+ * Loads the first 100 workspaces. The next page never arrives.
  * @param {Page} page
  */
 export async function loadSome(page) {
-  await page.route(/page=3/, () => {});
+  await page.route(/page=2/, () => {});
   await page.getByRole('button', { name: 'Load all pages' }).click();
-  await page.getByText('20 workspaces loaded…').waitFor();
+  await page.getByText('100 workspaces loaded…').waitFor();
 }
 
 /**

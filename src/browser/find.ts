@@ -1,43 +1,57 @@
 /** Filters the items on this page while the user types. Submitting the form makes the server search all pages. */
 import { formatNumber } from './counts.ts';
 import { createMatcher, foldText } from './find-text.ts';
-import { formatItems, itemNames } from './item-names.ts';
+import { countItems, formatItems, itemNames } from './item-names.ts';
 
 /** Pause in typing before the status changes, in ms. Screen readers would otherwise announce a number after every letter. */
 const ANNOUNCE_AFTER_MS = 400;
 
-/** Starts the filter on a page that has a list and a search form. Returns a function that filters items added later. */
-export function startFind(): (added: readonly Element[]) => void {
+/** Starts the filter on a page that has a list and a search form. Returns a function that filters a list added later. */
+export function startFind(): (added: Element) => void {
   const field = document.querySelector('[data-find-form] input[type="search"]');
   const items = document.querySelector('[data-items]');
   const status = document.querySelector('[data-find-status]');
   if (!(field instanceof HTMLInputElement) || items === null || status === null) return () => {};
   const announce = createAnnouncer(status);
-  let matching = items.children.length;
+  const toSentence = createSentence();
+  /** Number of matching items in each list. */
+  const matching = new Map([...items.children].map((list) => [list, list.children.length]));
 
-  const filter = (some: Iterable<Element>) => {
-    const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
-    // The list already shows the server's results for the default value.
-    const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
-    const matches = createMatcher(isTyped ? field.value : '');
-    for (const item of some) {
+  // The list already shows the server's results for the default value.
+  const isTyped = () => field.value.trim() !== '' && field.value !== field.defaultValue;
+  const toMatcher = () => createMatcher(isTyped() ? field.value : '');
+  const count = () => [...matching.values()].reduce((sum, found) => sum + found, 0);
+
+  const filter = (list: Element, matches: (foldedText: string) => boolean) => {
+    let found = 0;
+    for (const item of list.children) {
       const isFound = matches(foldedTextOf(item));
       item.toggleAttribute('hidden', !isFound);
-      if (isFound) matching += 1;
+      if (isFound) found += 1;
     }
-    items.toggleAttribute('data-nothing', matching === 0);
+    matching.set(list, found);
+    list.toggleAttribute('hidden', found === 0);
+    list.toggleAttribute('data-filtered', found < list.childElementCount);
+    items.toggleAttribute('data-nothing', count() === 0);
+  };
+  const showStatus = () => {
+    const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
     if (isEmptied) announce(`Select Find to show all ${itemNames().plural}.`);
-    else announce(isTyped ? toSentence(matching, items.children.length) : '');
+    else announce(isTyped() ? toSentence(count(), countItems(items)) : '');
   };
   const filterAll = () => {
-    matching = 0;
-    filter(items.children);
+    const matches = toMatcher();
+    for (const list of items.children) filter(list, matches);
+    showStatus();
   };
 
   field.addEventListener('input', filterAll);
   keepWords(field);
   window.addEventListener('pageshow', filterAll);
-  return filter;
+  return (added) => {
+    filter(added, toMatcher());
+    showStatus();
+  };
 }
 
 function createAnnouncer(status: Element) {
@@ -59,14 +73,18 @@ function foldedTextOf(item: Element) {
   return folded;
 }
 
-function toSentence(matching: number, shown: number) {
-  const verb = matching === 1 ? 'matches' : 'match';
+/** Returns a function that describes the matches. Finds the elements first, because that takes long in a long list. */
+function createSentence() {
   const isFirst = document.querySelector('[data-first="1"]') !== null;
-  const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
-  const count = `${formatNumber(matching)} of ${formatItems(shown)}`;
-  return isPart
-    ? `${count} on this page ${verb}. Select Find to search all ${itemNames().plural}.`
-    : `${count} ${verb}.`;
+  const pages = document.querySelector('[data-pages]');
+  return (matching: number, shown: number) => {
+    const verb = matching === 1 ? 'matches' : 'match';
+    const isPart = !isFirst || pages?.hasAttribute('hidden') === false;
+    const count = `${formatNumber(matching)} of ${formatItems(shown)}`;
+    return isPart
+      ? `${count} on this page ${verb}. Select Find to search all ${itemNames().plural}.`
+      : `${count} ${verb}.`;
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The singular and plural names of the items in this page’s list, such as “room” and “rooms”. */
+/** The number of items in this page’s list, and their names, such as “room” and “rooms”. */
 import { formatCount } from './counts.ts';
 
 export function itemNames(): { singular: string; plural: string } {
@@ -13,4 +13,9 @@ export function itemNames(): { singular: string; plural: string } {
 export function formatItems(number: number) {
   const { singular, plural } = itemNames();
   return formatCount(number, singular, plural);
+}
+
+/** Counts the items under `[data-items]`, which contains a `<ul>` for each page of the list. */
+export function countItems(items: Element) {
+  return [...items.children].reduce((count, list) => count + list.children.length, 0);
 }

@@ -6,23 +6,24 @@ import {
   fetchListPage,
   firstItemNumber,
   ListChanged,
+  nameOf,
   nextPageUrl,
   OtherSession,
   PageFailed,
   type ListPage,
 } from './fetch-list-page.ts';
-import { formatItems, itemNames } from './item-names.ts';
+import { countItems, formatItems, itemNames } from './item-names.ts';
 import { showLocalTimes } from './local-times.ts';
 import { goToSignIn, SignInRequired } from './sign-in.ts';
 
-/** Maximum number of items on one page, few enough for a phone to display. */
-const MAX_ITEMS = 5_000;
+/** Maximum number of items on one page, few enough for the memory of a phone. */
+const MAX_ITEMS = 10_000;
 
 type GrowingList = ReturnType<typeof createGrowingList>;
 type Controls = ReturnType<typeof createControls>;
 
 /** Shows *Load all pages* if the list has a next page. */
-export function startLoadAllPages(onAdded: (items: readonly Element[]) => void) {
+export function startLoadAllPages(onAdded: (list: Element) => void) {
   const place = document.querySelector('[data-load-pages]');
   const items = document.querySelector('[data-items]');
   if (!(place instanceof HTMLElement) || items === null) return;
@@ -68,25 +69,29 @@ function toReason(error: unknown) {
   return navigator.onLine ? 'The connection failed.' : 'You are offline.';
 }
 
-function createGrowingList(items: Element, onAdded: (items: readonly Element[]) => void) {
+function createGrowingList(items: Element, onAdded: (list: Element) => void) {
   const first = firstItemNumber(document);
+  const size = () => countItems(items);
+  const showRange = createRange();
   let next = nextPageUrl(document);
-  const size = () => items.children.length;
 
   return {
     size,
     /** Whether the page began with the first item in the list. */
     isFromStart: first === 1,
-    /** Returns the URL of the next page and the number of its first item; null at the end of the list. */
-    nextPage: () => (next === null ? null : { url: next, first: first + size() }),
+    /** Returns the position at which the list continues; null at its end. */
+    nextPage() {
+      const after = nameOf(items.lastElementChild?.lastElementChild);
+      return next === null ? null : { url: next, first: first + size(), after };
+    },
     isFull: () => next === null || size() >= MAX_ITEMS,
     add(page: ListPage) {
-      const added = page.items.map((item) => document.importNode(item, true));
-      for (const item of added) showLocalTimes(item);
-      items.append(...added);
+      showLocalTimes(page.list);
+      page.list.style.setProperty('--items', String(page.list.childElementCount));
+      items.append(page.list);
       next = page.next;
       showRange(first, size(), next);
-      onAdded(added);
+      onAdded(page.list);
     },
     setBusy(isBusy: boolean) {
       items.setAttribute('aria-busy', String(isBusy));
@@ -94,17 +99,21 @@ function createGrowingList(items: Element, onAdded: (items: readonly Element[]) 
   };
 }
 
-function showRange(first: number, size: number, next: string | null) {
+/** Returns a function that shows which items are on the page. Finds the elements first, because that takes long in a long list. */
+function createRange() {
   const range = document.querySelector('[data-range]');
-  if (range !== null) {
-    const [initial = '', ...rest] = itemNames().plural;
-    const name = initial.toUpperCase() + rest.join('');
-    range.textContent = `${name} ${formatNumber(first)}–${formatNumber(first + size - 1)}`;
-  }
-  // Links to pages that are already loaded would be confusing. Only the link to the next page is still useful.
-  for (const part of document.querySelectorAll('[data-pages], [data-skip-items], [data-sizes]'))
-    part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
-  if (next !== null) document.querySelector('a[rel="next"]')?.setAttribute('href', next);
+  const parts = document.querySelectorAll('[data-pages], [data-skip-items], [data-sizes]');
+  const nextLink = document.querySelector('a[rel="next"]');
+  return (first: number, size: number, next: string | null) => {
+    if (range !== null) {
+      const [initial = '', ...rest] = itemNames().plural;
+      const name = initial.toUpperCase() + rest.join('');
+      range.textContent = `${name} ${formatNumber(first)}–${formatNumber(first + size - 1)}`;
+    }
+    // Links to pages that are already loaded would be confusing. Only the link to the next page is still useful.
+    for (const part of parts) part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
+    if (next !== null) nextLink?.setAttribute('href', next);
+  };
 }
 
 /** Controls the *Load all pages* and *Stop* buttons, of which at most one is shown, and the messages next to them. */

@@ -19,7 +19,7 @@ test.each([true, false])(
     await signOut(page);
     for (const times of [1, 2]) {
       await page.goBack();
-      expect([times, await page.locator('[data-items] > li').count()]).toEqual([times, 0]);
+      expect([times, await page.locator('[data-items] li').count()]).toEqual([times, 0]);
       expect(await page.content()).not.toContain('Workspaces');
     }
   },

@@ -34,5 +34,5 @@ test('after a 403 from the service, signing in again returns the user to the sam
   await again.click();
   await signInAtService(page);
   await page.waitForURL(e2e.testApp.origin + place);
-  expect(await page.locator('[data-items] > li').count()).toBe(10);
+  expect(await page.locator('[data-items] li').count()).toBe(10);
 });

@@ -22,7 +22,7 @@ async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
 
 const endSession = async (context: BrowserContext) => (await sessionControls(context, e2e.testApp)).end();
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
-const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
+const rows = async (page: Page) => page.locator('[data-items] li:visible').count();
 
 /** Returns the workspace names on the page, except short names, which could be part of other words. */
 async function namesIn(page: Page): Promise<string[]> {
@@ -92,7 +92,7 @@ test('signing out in one tab immediately hides the page in another tab until the
   expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
   await signInAgain(other);
   await page.getByRole('button', { name: 'Reload this page' }).click();
-  await page.locator('[data-items] > li').first().waitFor();
+  await page.locator('[data-items] li').first().waitFor();
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
   expect(watched.browserErrors).toEqual([]);
 });
@@ -122,7 +122,7 @@ test('a page from an earlier session shows no private data to the next user', as
   await expectHidden(page, names);
   expect(await violationsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Reload this page' }).click();
-  await page.locator('[data-items] > li').first().waitFor();
+  await page.locator('[data-items] li').first().waitFor();
   await page.waitForLoadState(); // the remaining items
   expect(await rows(page)).toBe(10);
 });
@@ -139,7 +139,7 @@ test('a page whose session should have expired is hidden until Cloakroom respond
   expect(await violationsInBothLooks(watched)).toEqual([]);
   await page.unroute('**/auth/session'); // as if another tab had extended the session
   await returnToTab(page);
-  await page.locator('[data-items] > li').first().waitFor();
+  await page.locator('[data-items] li').first().waitFor();
   expect(await rows(page)).toBe(10);
   expect(await page.evaluate('[document.activeElement.textContent, scrollY]')).toEqual(['Next', 300]);
 });
@@ -156,7 +156,7 @@ test('a page from the back/forward cache is hidden until a new response confirms
   expect(await rows(page)).toBe(0);
   await heading(page, 'Checking that you are still signed in…').waitFor();
   await continueAndWait(page, after);
-  await page.locator('[data-items] > li').first().waitFor();
+  await page.locator('[data-items] li').first().waitFor();
   expect(await rows(page)).toBe(10);
 });
 

@@ -21,13 +21,13 @@ test('a page shows a notice while the browser is offline, and the user stays sig
   const notice = page.getByText('You are offline. This page may be out of date.');
   await notice.waitFor();
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-  expect(await page.locator('[data-items] > li').count()).toBe(25);
+  expect(await page.locator('[data-items] li').count()).toBe(25);
   expect(await violationsInBothLooks(watched)).toEqual([]);
   const checked = page.waitForResponse('**/auth/session');
   await context.setOffline(false);
   await notice.waitFor({ state: 'detached' });
   await checked;
-  expect(await page.locator('[data-items] > li').count()).toBe(25);
+  expect(await page.locator('[data-items] li').count()).toBe(25);
   expect(watched.browserErrors).toEqual([]);
 });
 
@@ -123,7 +123,7 @@ describe('the error page after a 429 from the service', () => {
     expect(await violationsInBothLooks(watched)).toEqual([]);
     e2e.testApp.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();
-    await page.locator('[data-items] > li').first().waitFor();
+    await page.locator('[data-items] li').first().waitFor();
   });
 });
 

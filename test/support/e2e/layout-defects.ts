@@ -17,7 +17,7 @@ const FIND_DEFECTS = `(() => {
   const ran = window.pwned === undefined ? [] : ['a script ran'];
   const markup = [...document.querySelectorAll('[data-hostile]')].map((each) => 'text became ' + called(each));
 
-  const rows = boxes([...document.querySelectorAll('[data-items] > li')]);
+  const rows = boxes([...document.querySelectorAll('[data-items] li')]);
   const overlaps = rows
     .filter(([, box], nth) => nth > 0 && box.top < rows[nth - 1][1].bottom - 1)
     .map(([row]) => 'a row overlaps the row above: ' + row.textContent.trim().slice(0, 80));
