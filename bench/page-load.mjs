@@ -25,7 +25,7 @@ const PAGES = [
 const { values } = parseArgs({ options: { against: { type: 'string' } } });
 const folders = values.against === undefined ? [root] : [root, values.against];
 const chromium = await startChromium();
-const demos = await Promise.all(folders.map(startDemo));
+const demos = await Promise.all(folders.map(async (folder) => startDemo(folder)));
 try {
   const cookies = await Promise.all(demos.map(async ({ address }) => sessionCookies(address)));
   const rows = [['', 'median s', 'min', 'max', 'goal', 'requests', 'KiB']];

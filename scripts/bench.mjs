@@ -25,6 +25,7 @@ const NEEDS = {
     await ensureChromium();
     await ensurePackages(`${root}bench`);
   },
+  'load-all': ensureChromium,
   'page-load': ensureChromium,
   'concurrency-cost': ensureTaskset,
 };

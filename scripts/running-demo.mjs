@@ -14,12 +14,13 @@ import { LaunchError, root } from './launch.mjs';
 /**
  * Starts the demo on free ports, with faults enabled in the local service. Resolves once the demo is ready.
  * @param {string} [folder] of a checkout
+ * @param {Record<string, string>} [settings] environment variables
  * @returns {Promise<RunningDemo>}
  */
-export async function startDemo(folder = root) {
+export async function startDemo(folder = root, settings = {}) {
   const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
     cwd: folder,
-    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true' },
+    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(demo, 'exit');
