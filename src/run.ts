@@ -30,7 +30,6 @@ async function serve(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const config = withPort(loaded, port.port);
 
   const log = createLog(config.logLevel, output);
-  self.prependOnceListener('exit', () => log.flush());
   logWarnings(self, log);
   if (Number(self.versions.node.split('.')[0]) < 22)
     log.warn({ node: self.version }, 'node version out of support');

@@ -73,11 +73,13 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
     const level = isRepeatedHealthCheck(request) ? 'debug' : 'info';
     if (problem !== undefined && problem.status >= 500) logFailure(request.requestId, problem);
     if (!log.isLevelEnabled(level)) return;
-    const fields = toLogFields(request, now - startedAt);
-    log.writeLine(level, problem === undefined ? fields : toFailedFields(fields, problem));
+    log.writeLine(level, toLogFields(request, now - startedAt));
   };
 
-  /** Logs a failure that users see, even at LOG_LEVEL=warn. Only an internal error points to a bug in Cloakroom. */
+  /**
+   * Logs a failure that users see, even at LOG_LEVEL=warn. Only an internal error points to a bug in Cloakroom, so only its line has the
+   * stack, which is that of the cause.
+   */
   const logFailure = (id: string, problem: AppError) => {
     const { code, status, cause } = problem;
     if (status === 500) log.error({ requestId: id, code, err: cause }, 'request failed');
@@ -100,9 +102,14 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
   };
 }
 
-/** Returns the log fields for a request. The fields include the path, but never the query, headers or body. */
+/**
+ * Returns the log fields for a request. The fields include the path, but never the query, headers or body. If Cloakroom itself failed the
+ * request, its problem takes the place of what is usual, so that an outage doesn't write longer lines.
+ */
 function toLogFields(request: LoggedRequest, ms: number) {
-  const { req, res, trace, times } = request;
+  const { req, res, trace, times, problem } = request;
+  const isCutOff = !res.writableFinished;
+  const isUsual = problem === undefined || isCutOff;
   return {
     requestId: request.requestId,
     traceId: trace?.traceId,
@@ -116,30 +123,13 @@ function toLogFields(request: LoggedRequest, ms: number) {
     sessionMs: toTenths(times?.session),
     tokenMs: toTenths(times?.token),
     serviceMs: toTenths(times?.service),
-    bytes: req.socket.bytesWritten - request.bytesBefore,
+    bytes: isUsual ? req.socket.bytesWritten - request.bytesBefore : undefined,
     bytesIn: request.bytesIn,
-    token: request.token,
-    cutOff: res.writableFinished ? undefined : true,
+    token: isUsual ? request.token : undefined,
+    cutOff: isCutOff || undefined,
+    code: problem?.code,
+    cause: problem && toShortCause(problem),
     msg: 'request',
-  };
-}
-
-/**
- * Returns the log fields for a request that Cloakroom itself failed. Unless a response was cut off, they omit what describes a response from
- * the service. With the problem in its place, even an outage writes lines of the usual length.
- */
-function toFailedFields({ msg, ...fields }: ReturnType<typeof toLogFields>, problem: AppError) {
-  const cause = { code: problem.code, cause: toShortCause(problem), msg };
-  if (fields.cutOff === true) return { ...fields, ...cause };
-  const token = fields.token === 'unexpired' ? undefined : fields.token;
-  return {
-    ...fields,
-    sessionMs: undefined,
-    tokenMs: undefined,
-    serviceMs: undefined,
-    bytes: undefined,
-    token,
-    ...cause,
   };
 }
 

@@ -22,9 +22,8 @@ export interface RequestContext {
  * - `refreshed`: the token had expired, and the request waited for a refresh.
  * - `replayed`: the service refused the token with a 401, and the request was repeated with a new token.
  * - `refused`: the service refused the token, and the request was not repeated.
- * - `failed`: the request needed a new token, but the refresh failed.
  */
-export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
+export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused';
 
 /** The trace that a request belongs to (W3C Trace Context), forwarded unchanged. */
 export interface TraceContext {

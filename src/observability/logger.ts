@@ -7,8 +7,6 @@ export interface Logger extends PinoLogger {
    * Undefined fields are omitted.
    */
   writeLine(level: 'debug' | 'info', fields: LineFields): void;
-  /** Writes the warnings and errors held back by the limit. Call this before the process exits. */
-  flush(): void;
 }
 
 /** Values are never objects, because writeLine() doesn't strip sensitive properties from errors. `msg` names the event. */
@@ -17,21 +15,19 @@ type LineFields = Readonly<Record<string, string | number | boolean | undefined>
 /**
  * Creates a logger that writes JSON lines to standard output (or `destination`). Errors are reduced to type, message, code,
  * stack and cause, because their other properties may contain requests, responses or tokens. An AppError is expected, so its stack is
- * omitted. Warnings and errors are limited to one a second of each kind.
+ * omitted. Warnings and errors that describe an error are limited to one a second of each kind.
  */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
-  const limit = createLimit();
   const options = {
     level,
     base: null,
     messageKey: 'msg',
     serializers: { err: (error: unknown) => toLoggedError(error) },
     formatters: { level: (label: string) => ({ level: label }) },
-    hooks: limit.hooks,
+    hooks: createLimit(),
   };
   const log = pino(options, destination);
   return Object.assign(log, {
-    flush: limit.flush,
     writeLine(lineLevel: 'debug' | 'info', fields: LineFields): void {
       if (!log.isLevelEnabled(lineLevel)) return;
       const members = JSON.stringify(fields).slice(1);
@@ -40,56 +36,43 @@ export function createLog(level: string, destination: DestinationStream = standa
   });
 }
 
+/** Minimum time between two lines of a kind, in ms. */
 const LIMIT_MS = 1_000;
 
-/** A kind of line that was written less than a second ago. */
-interface RecentKind {
-  /** Number of lines held back since then. */
-  held: number;
-  /** Writes the latest of these lines. */
-  write: (leftOut?: number) => void;
+/** Lines with an error that have the same message, and the same problem code or Redis node. A client can choose none of these. */
+interface Kind {
+  writtenAt: number;
+  /** Number of lines left out since then. */
+  leftOut: number;
 }
 
 /**
- * Limits warnings and errors to one a second of each kind, because in an outage every request fails. The kind is the message with the
- * problem code or Redis node, none of which a client can choose. At the end of a second, the latest of the lines held back is written, with
- * the number of those left out.
+ * Limits the warnings and errors that describe an error to one a second of each kind, because in an outage every request fails. Each line
+ * states how many were left out before it.
  */
-function createLimit() {
-  const kinds = new Map<string, RecentKind>();
-  const writeHeld = (kind: RecentKind) => {
-    if (kind.held > 0) kind.write(kind.held - 1 || undefined);
-    kind.held = 0;
-  };
-  const hooks: LoggerOptions['hooks'] = {
+function createLimit(): NonNullable<LoggerOptions['hooks']> {
+  const kinds = new Map<string, Kind>();
+  return {
     logMethod(args, log, level) {
-      if (level !== pino.levels.values['warn'] && level !== pino.levels.values['error']) {
+      const [fields, message] = args as unknown[];
+      if (level < WARN || !isErrorLine(fields)) {
         log.apply(this, args);
         return;
       }
-      type Line = [fields: { readonly code?: string; readonly node?: string }, message: string];
-      const [fields, message] = (args.length === 1 ? [{}, ...args] : args) as unknown as Line;
       const name = [message, fields.code, fields.node].join(' ');
-      const write = (leftOut?: number) => log.call(this, { ...fields, leftOut }, message);
-      const recent = kinds.get(name);
-      if (recent !== undefined) {
-        recent.held += 1;
-        recent.write = write;
-        return;
-      }
-      write();
-      const kind = { held: 0, write };
-      kinds.set(name, kind);
-      const timer = setInterval(() => {
-        if (kind.held > 0) writeHeld(kind);
-        else {
-          clearInterval(timer);
-          kinds.delete(name);
-        }
-      }, LIMIT_MS).unref();
+      const { writtenAt, leftOut } = kinds.get(name) ?? { writtenAt: -Infinity, leftOut: 0 };
+      const now = performance.now();
+      const isLeftOut = now - writtenAt < LIMIT_MS;
+      kinds.set(name, isLeftOut ? { writtenAt, leftOut: leftOut + 1 } : { writtenAt: now, leftOut: 0 });
+      if (!isLeftOut) log.call(this, { ...fields, ...(leftOut > 0 && { leftOut }) }, String(message));
     },
   };
-  return { hooks, flush: () => kinds.forEach(writeHeld) };
+}
+
+const WARN = pino.levels.values['warn'] ?? 0;
+
+function isErrorLine(fields: unknown): fields is { err: unknown; code?: string; node?: string } {
+  return typeof fields === 'object' && fields !== null && 'err' in fields;
 }
 
 function standardOutput(): DestinationStream {

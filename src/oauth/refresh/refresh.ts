@@ -109,7 +109,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     const { grant } = (await read(task)).record;
     if (isUsable(grant, task)) return { grant, sentRequest: false };
     if (reply.state === 'taken') return null;
-    throw new TokenEndpointError(new Error('a refresh has just failed'), reply.ms);
+    throw new TokenEndpointError(new Error('failed recently'), reply.ms);
   };
 
   const refreshUnderLock = async (task: LockedTask): Promise<RefreshResult | null> => {
@@ -176,7 +176,7 @@ export function createTokenRefresh(options: RefreshOptions) {
     for await (const entry of journal.watch(session, task.earlier)) {
       if ((await readNewer(session, task)) !== null) return;
       if (entry !== null && entry.state !== 'open')
-        throw new TokenEndpointError(new Error('a refresh has just failed'));
+        throw new TokenEndpointError(new Error('failed recently'));
       if (performance.now() > giveUpAt) throw unfinished();
     }
   };

@@ -108,7 +108,6 @@ export function createTokenProvider(options: TokenProviderOptions) {
       const { id, record } = session;
       const unexpired = unexpiredToken(session, context);
       if (unexpired !== null) return unexpired;
-      recordTokenUse(context, 'failed'); // until the refresh succeeds
       const { accessToken } = await countOutcome(
         'expired',
         joinNewerOrStart({ id, stale: record.grant, context }),
@@ -123,18 +122,14 @@ export function createTokenProvider(options: TokenProviderOptions) {
      * new token as well. Rejects like `accessToken`.
      */
     async tokenAfterUnauthorized(session: Session, refused: string, context?: RequestContext) {
+      recordTokenUse(context, 'refused');
       const { id } = session;
       const isOfSession = refused === session.record.grant.accessToken;
       const record = isOfSession ? session.record : (await store.peek(id, context))?.session.record;
-      if (record?.grant.accessToken === refused && isYoung(record)) {
-        recordTokenUse(context, 'refused');
-        return null;
-      }
+      if (record?.grant.accessToken === refused && isYoung(record)) return null;
       // If the session now has a different token, the expiry of the refused token is unknown.
       const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
-      recordTokenUse(context, 'failed'); // until the refresh succeeds
       const { accessToken } = await countOutcome('unauthorized', joinNewerOrStart({ id, stale, context }));
-      recordTokenUse(context, 'refused');
       return accessToken;
     },
 

@@ -127,10 +127,16 @@ describe('the log of a session', () => {
     ['session ended', { error: 'invalid_grant' }, { reason: 'invalid_grant' }],
   ])('has the line "%s" after a refresh, with the request id', async (msg, tokenResponse, fields) => {
     respondToTokenRequests(tokenResponse);
-    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const { requestId } = await send(cookie, API_PATH, TRACED);
-    const line = await lineOf(msg, sessionLogId(id));
-    expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
+    const requestOf = new Map<unknown, unknown>();
+    let line: Line | undefined;
+    // The limit for lines with an error may leave out the first ones.
+    await eventually(async () => {
+      const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
+      requestOf.set(sessionLogId(id), (await send(cookie, API_PATH, TRACED)).requestId);
+      line = testApp.logged.map((text) => JSON.parse(text) as Line).find((each) => each['msg'] === msg);
+      return line !== undefined;
+    });
+    expect(line).toMatchObject({ ...fields, requestId: requestOf.get(line?.['session']), traceId: TRACE_ID });
   });
 
   test('shows that a refresh succeeded after a failed attempt', async () => {
@@ -194,11 +200,6 @@ describe('the token state in the log line for a request is', () => {
     refuseOldTokens();
     const init = { method: 'PUT', headers: SAME_SITE, body: 'a'.repeat(70_000) };
     expect(await tokenOf({}, API_PATH, init)).toBe('refused');
-  });
-
-  test('failed if the token could not be refreshed', async () => {
-    respondToTokenRequests({ error: 'invalid_client' });
-    expect(await tokenOf({ expiresAt: 0 })).toBe('failed');
   });
 
   test('missing if the request has no session', async () => {
