@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { toAppError } from '../../errors.ts';
 import { createCompressor, type ContentCoding } from '../../http/compression.ts';
@@ -40,8 +41,8 @@ interface ExportRequest extends ExportHead {
 }
 
 /**
- * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. A later failure
- * aborts the response, so that a partial export never looks complete.
+ * Streams an export no faster than the client reads it, and resolves once all of it has been sent. Rejects on a failure before the first
+ * byte. A later failure aborts the response, so that a partial export never looks complete.
  */
 export async function streamExport(
   res: ServerResponse,
@@ -69,6 +70,7 @@ export async function streamExport(
     }
     await send(writer.end()); // also sends the head of an empty export
     body.end();
+    await finished(res); // until then, the compressor holds memory, so the export counts towards the limit
   } catch (error) {
     if (res.destroyed) return;
     if (!res.headersSent) throw error;

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { attachContext } from '../../../../src/http/request-context.ts';
+import { createDeferred } from '../../../../src/promises.ts';
+import type { Session } from '../../../../src/session/record.ts';
+import { NDJSON } from '../../../../src/workspaces/export/json.ts';
+import { streamExport } from '../../../../src/workspaces/export/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { exchangeBytes } from '../../../support/raw-client.ts';
@@ -268,6 +276,28 @@ test.each(['identity', 'gzip'])('an export waits while its client stops reading 
 });
 
 const CODINGS = ['identity', 'br', 'gzip'];
+
+test.each([undefined, 'br', 'gzip'] as const)(
+  'an export is in progress until it has been sent (%s)',
+  async (coding) => {
+    const { promise: isReading, resolve: startReading } = createDeferred<void>();
+    const socket = new Writable({ write: (_chunk, _encoding, done) => void isReading.then(() => done()) });
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    res.assignSocket(socket as Socket);
+    res.once('finish', () => res.emit('close')); // as a server does
+    attachContext(res, { requestId: '', trace: null, session: undefined, token: undefined });
+    const request = { session: {} as Session, path: '', format: NDJSON, fileName: '', coding };
+    let isOver = false;
+    const exported = streamExport(res, request, async function* () {
+      yield ['{}'];
+    }).then(() => (isOver = true));
+    await eventually(async () => res.writableEnded);
+    await eventLoopTurns(10);
+    expect(isOver).toBe(false);
+    startReading();
+    await exported;
+  },
+);
 
 /** Starts an NDJSON export that `fetch` decodes. */
 async function openDecoded(cookie: string, coding: string) {
