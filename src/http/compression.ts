@@ -10,17 +10,19 @@ const BROTLI = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 18 },
 };
 
+const toBrotli = promisify(brotliCompress);
+const toGzip = promisify(gzip);
 const compress = {
-  br: async (text: string) => promisify(brotliCompress)(text, BROTLI),
-  gzip: async (text: string) => promisify(gzip)(text),
+  br: async (text: string) => toBrotli(text, BROTLI),
+  gzip: async (text: string) => toGzip(text),
 };
 
 /** Creates a stream that compresses an export. */
 export const createCompressor = (coding: ContentCoding) =>
   coding === 'br' ? createBrotliCompress(BROTLI) : createGzip();
 
-/** Query values that give an attacker no choice of text: numbers, and a place in a list (`back`). */
-const WITHOUT_TEXT = /^(?:limit=\d+&page=\d+|\d*)$/;
+/** Matches query parameters that give an attacker no choice of text: numbers, and a place in a list (`back`). */
+const WITHOUT_TEXT = /^(?:(?:limit|page)=\d*|back=(?:limit=\d+&page=\d+)?)$/;
 
 /**
  * Returns the coding for a response, and adds `Vary`. Returns undefined if the client accepts neither coding, and for a URL with text in
@@ -29,8 +31,8 @@ const WITHOUT_TEXT = /^(?:limit=\d+&page=\d+|\d*)$/;
  */
 export function contentCoding(req: Request, res: Response): ContentCoding | undefined {
   res.vary('Accept-Encoding');
-  const hasText = Object.values(req.query).some(
-    (value) => typeof value !== 'string' || !WITHOUT_TEXT.test(value),
+  const hasText = Object.entries(req.query).some(
+    ([name, value]) => typeof value !== 'string' || !WITHOUT_TEXT.test(`${name}=${value}`),
   );
   if (hasText) return undefined;
   return (['br', 'gzip'] as const).find((coding) => req.acceptsEncodings(coding) !== false);
