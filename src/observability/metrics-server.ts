@@ -8,6 +8,9 @@ const SILENCE_MS = 10_000;
 /** Maximum number of connections. Until a connection closes, Node keeps about 5 MB for each packet of pipelined requests. */
 const MAX_CONNECTIONS = 16;
 
+/** Matches an `Accept-Encoding` that allows gzip (RFC 9110 §12.5.3). */
+const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
 const compress = promisify(gzip);
 
 /**
@@ -32,7 +35,7 @@ export async function startMetricsServer(
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();
       return;
     }
-    const isCompressed = acceptsGzip(req.headers['accept-encoding']);
+    const isCompressed = ACCEPTS_GZIP.test(req.headers['accept-encoding'] ?? '');
     const headers = {
       'content-type': registry.contentType,
       vary: 'Accept-Encoding',
@@ -57,19 +60,4 @@ export async function startMetricsServer(
 function createShared(make: () => Promise<Buffer>): () => Promise<Buffer> {
   let running: Promise<Buffer> | null = null;
   return async () => (running ??= make().finally(() => (running = null)));
-}
-
-/** Matches a coding in `Accept-Encoding` and its weight (RFC 9110 §12.5.3). */
-const CODING = /([^\s,;]+)(?:\s*;\s*q=([\d.]+))?/gi;
-
-/** Returns whether a request accepts gzip and doesn't prefer an uncompressed response. */
-function acceptsGzip(header = ''): boolean {
-  const weights = new Map(
-    [...header.matchAll(CODING)].map(([, coding = '', weight = '1']) => [
-      coding.toLowerCase(),
-      Number(weight),
-    ]),
-  );
-  const ofGzip = weights.get('gzip') ?? weights.get('*') ?? 0;
-  return ofGzip > 0 && ofGzip >= (weights.get('identity') ?? 0);
 }

@@ -66,10 +66,9 @@ test('requests during a collection share its result, and the next request starts
 test.each([
   ['gzip', 'gzip'],
   ['deflate, GZIP ; q=0.5', 'gzip'],
-  ['*', 'gzip'],
   ['br, xgzip', null],
   ['*, gzip;q=0', null],
-  ['gzip;q=0.5, identity', null],
+  ['gzip ; q=0.00, br', null],
 ])('a request with Accept-Encoding: %s gets the Content-Encoding %s', async (accepted, encoding) => {
   await using served = await serve();
   served.go();
