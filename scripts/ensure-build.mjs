@@ -18,8 +18,9 @@ const FILES = [
 const STAMP = '.built';
 
 /**
- * Compiles src to dist, and public with the page scripts to dist/public, if dist is missing or older. The build goes into another folder, which then replaces dist. A failed build
- * therefore leaves dist unchanged, and a successful build removes the output of deleted files.
+ * Compiles src to dist, bundles the server to dist/server, and writes the page scripts and the rest of public to dist/public, if dist is
+ * missing or older than its sources. The build goes into another folder, which then replaces dist. A failed build therefore leaves dist
+ * unchanged, and a successful build removes the output of deleted files.
  */
 export async function ensureBuild() {
   if (buildIsCurrent()) return;

@@ -15,7 +15,7 @@ export function loadServer({ saveCache = false, folder = new URL('server/', impo
   const url = new URL('run.cjs', folder);
   const cacheUrl = new URL('run.cache', folder);
   const source = readFileSync(url);
-  // esbuild writes only ASCII outside comments. As Latin-1, a character takes one byte of memory instead of two.
+  // Only comments contain other characters than ASCII. Read as UTF-8, those would double the size of the source in memory.
   const text = source.toString('latin1');
   const script = new Script(`(function (require, module, importMetaUrl) { ${text}\n})`, {
     filename: 'server/run.cjs', // without the folder, because V8 takes the name from the cache
