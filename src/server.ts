@@ -36,7 +36,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
       connectionsCheckingInterval: checkTimeoutsMs,
     },
     lingerMs: config.clientLingerSeconds * 1_000,
-    silenceMs: config.serviceTimeoutSeconds * 1_000,
+    unreadMs: config.serviceTimeoutSeconds * 1_000,
     behindLoadBalancer: config.trustProxy > 0,
     // A proxy also forwards clients' requests for /readyz. Only requests without X-Forwarded-For are the proxy's own checks.
     isReadinessCheck: ({ url = '', headers }) =>

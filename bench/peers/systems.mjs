@@ -113,6 +113,9 @@ export const KINDS = [
   },
 ];
 
+/** The V8 options that src/main.ts sets. */
+const V8_OPTIONS = ['--no-allocation-site-pretenuring', '--no-parallel-scavenge'];
+
 /** Cloakroom without its sessions. Not one of KINDS, because it shows only what sessions cost. @type {Kind} */
 export const WITHOUT_SESSIONS = {
   name: 'without-sessions',
@@ -122,7 +125,7 @@ export const WITHOUT_SESSIONS = {
   async start(settings) {
     const [grant] = settings.grants;
     const more = { env: JSON.stringify(createCloakroom(settings).env), grant: JSON.stringify(grant) };
-    const system = await startPeer('without-sessions', settings, more, START_OPTIONS);
+    const system = await startPeer('without-sessions', settings, more, [...START_OPTIONS, ...V8_OPTIONS]);
     return {
       ...system,
       cookies: settings.grants.map((_, at) => `session=${at}`),

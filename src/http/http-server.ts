@@ -19,8 +19,8 @@ interface HttpServerOptions extends Partial<ShutdownOptions> {
   readonly limits?: ServerOptions;
   /** How long a closing connection waits for the client to close its side, in ms. */
   readonly lingerMs: number;
-  /** Maximum time, in ms, for which a client may send nothing or leave a response unread. */
-  readonly silenceMs: number;
+  /** Time for which a client may leave a response unread, in ms. The limit is checked twice in this time. */
+  readonly unreadMs: number;
 }
 
 /** An HTTP server that manages its own connections. Each connection handles one request at a time. */
@@ -30,7 +30,7 @@ export class HttpServer {
   readonly #connections = new Map<Socket, Connection>();
   readonly #shutdown: Shutdown;
 
-  constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
+  constructor({ log, limits = {}, lingerMs, unreadMs, ...options }: HttpServerOptions) {
     this.#log = log;
     // checkFraming() replaces Node's checks of the Host header and the number of header fields, and its errors close the connection.
     this.server = createServer({ ...limits, requireHostHeader: false });
@@ -38,7 +38,7 @@ export class HttpServer {
     this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));
     this.#shutdown = new Shutdown(this.server, this.#connections, options);
     this.#trackConnections(lingerMs);
-    this.#closeSilentConnections(silenceMs);
+    this.#closeUnreadConnections(unreadMs);
     this.#refuseBadRequests();
   }
 
@@ -71,14 +71,14 @@ export class HttpServer {
     });
   }
 
-  #closeSilentConnections(silenceMs: number): void {
+  #closeUnreadConnections(unreadMs: number): void {
     // Node emits `timeout` for idle connections, and closes them only if there is no listener. `server.setTimeout()` would also watch
     // requests, but restarting its timer for each packet takes 2% of a request's CPU time. It also treats any input as activity, so a
     // client could keep sending single bytes and never read its response.
     this.server.on('timeout', (socket: Socket) => this.#connections.get(socket)?.destroyIfIdle());
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
-    }, silenceMs / UNREAD_CHECKS).unref();
+    }, unreadMs / UNREAD_CHECKS).unref();
     this.server.once('close', () => clearInterval(timer));
   }
 

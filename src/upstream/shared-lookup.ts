@@ -1,24 +1,24 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { lookup } from 'node:dns/promises';
+import { lookup as dnsLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 
 /** How long a failed lookup also applies to new connections, in ms. */
 const FAILURE_LASTS_MS = 1_000;
 
-type Lookup = (hostname: string, options: LookupAllOptions) => Promise<LookupAddress[]>;
+type ResolveAll = (hostname: string, options: LookupAllOptions) => Promise<LookupAddress[]>;
 
 /**
  * Creates a replacement for `dns.lookup` that runs only one lookup of a name at a time. Connections that need the same name
  * meanwhile, or within a second of a failure, get the same result. Addresses are not kept, so a change in DNS applies immediately.
  */
-export function createSharedLookup(lookUp: Lookup = lookup): LookupFunction {
+export function createSharedLookup(resolveAll: ResolveAll = dnsLookup): LookupFunction {
   const results = new Map<string, Promise<LookupAddress[]>>();
   return (hostname, { all, ...options }, done) => {
     const key = JSON.stringify([hostname, options]);
     let result = results.get(key);
     if (result === undefined) {
       const forget = () => results.delete(key);
-      result = lookUp(hostname, { ...options, all: true });
+      result = resolveAll(hostname, { ...options, all: true });
       result.then(forget, () => setTimeout(forget, FAILURE_LASTS_MS).unref());
       results.set(key, result);
     }

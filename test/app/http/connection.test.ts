@@ -164,13 +164,13 @@ test.each(PATHS.split(' '))(
 );
 
 test('a client receives all of a large response if it reads slowly but steadily', async () => {
-  const [size, step, silenceMs] = [64_000_000, 16_000_000, 60_000];
+  const [size, step, unreadMs] = [64_000_000, 16_000_000, 60_000];
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'setTimeout'],
   });
   try {
     const bound = await bindPort('127.0.0.1', 0);
-    const http = new HttpServer({ log: createLog('silent'), lingerMs: silenceMs, silenceMs });
+    const http = new HttpServer({ log: createLog('silent'), lingerMs: unreadMs, unreadMs });
     await http.listen(bound, (_req, res) => void res.end(Buffer.alloc(size))); // a single write
     const client = connect(bound.port, '127.0.0.1');
     client.write(request('GET', '/', 'Connection: close'));
@@ -178,7 +178,7 @@ test('a client receives all of a large response if it reads slowly but steadily'
     for await (const chunk of client) {
       const before = received;
       received += (chunk as Buffer).length;
-      if (Math.floor(received / step) > Math.floor(before / step)) jest.advanceTimersByTime(silenceMs); // runs all checks
+      if (Math.floor(received / step) > Math.floor(before / step)) jest.advanceTimersByTime(unreadMs); // runs all checks
     }
     expect(received).toBeGreaterThan(size);
     await http.drain(1_000);

@@ -21,7 +21,7 @@ test('a server keeps listening after it fails to accept a connection', async () 
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
   const bound = await bindPort('127.0.0.1', 0);
-  const http = new HttpServer({ log, lingerMs: 1_000, silenceMs: 1_000 });
+  const http = new HttpServer({ log, lingerMs: 1_000, unreadMs: 1_000 });
   await http.listen(bound, (_req, res) => void res.end('welcome'));
   http.server.emit('error', new Error('accept EMFILE')); // Node emits this error
   expect(lines).toEqual([expect.stringMatching(/"level":"warn".*"msg":"connection not accepted"/)]);

@@ -26,7 +26,7 @@ type Options = Partial<ShutdownOptions>;
 async function createDrainable(handle: Handle, options: Options = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const log = createLog('silent');
-  const http = new HttpServer({ log, lingerMs: LONG_MS, silenceMs: LONG_MS, ...options });
+  const http = new HttpServer({ log, lingerMs: LONG_MS, unreadMs: LONG_MS, ...options });
   return {
     port: bound.port,
     http,
