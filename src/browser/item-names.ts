@@ -15,7 +15,7 @@ export function formatItems(number: number) {
   return formatCount(number, singular, plural);
 }
 
-/** Counts the items under `[data-items]`, which contains a `<ul>` for each page of the list. */
+/** Counts the items under `[data-items]`, which contains one list element for each page of the list. */
 export function countItems(items: Element) {
   return [...items.children].reduce((count, list) => count + list.children.length, 0);
 }
