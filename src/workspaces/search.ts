@@ -56,7 +56,7 @@ export function createMatcher(words: string): (row: ItemView) => boolean {
   };
 }
 
-/** Removes accents and differences in case and Unicode form, as `src/browser/find-text.ts` does in the browser. */
+/** Removes accents and differences in case and Unicode form, as `src/browser/list/find-text.ts` does in the browser. */
 function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

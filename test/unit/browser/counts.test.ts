@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { formatCount, formatNumber } from '../../../src/browser/counts.ts';
-import { createLineCount, createRecordCount } from '../../../src/browser/item-counts.ts';
+import { createLineCount, createRecordCount } from '../../../src/browser/list/item-counts.ts';
 
 test.each([
   [0, '0 items'],

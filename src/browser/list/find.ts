@@ -1,5 +1,5 @@
 /** Filters the items on this page while the user types. Submitting the form makes the server search all pages. */
-import { formatNumber } from './counts.ts';
+import { formatNumber } from '../counts.ts';
 import { createMatcher, foldText } from './find-text.ts';
 import { countItems, formatItems, itemNames } from './item-names.ts';
 

@@ -2,14 +2,14 @@
  * Exports a list without leaving the page. Shows a running count and a *Stop* button, and saves the file only when it is
  * complete. Without this script, the links are plain downloads.
  */
-import { createTemporaryUrl } from './blob-url.ts';
-import { contentRemovedSignal } from './content-removed.ts';
-import { formatDuration } from './countdown.ts';
-import { make } from './elements.ts';
+import { createTemporaryUrl } from '../blob-url.ts';
+import { contentRemovedSignal } from '../content-removed.ts';
+import { formatDuration } from '../countdown.ts';
+import { make } from '../elements.ts';
 import { createExportStatus } from './export-status.ts';
 import { createLineCount, createRecordCount } from './item-counts.ts';
 import { formatItems } from './item-names.ts';
-import { goToSignIn, SignInRequired } from './sign-in.ts';
+import { goToSignIn, SignInRequired } from '../sign-in.ts';
 
 /** The export could not start. The message gives the reason and says what the user can do. */
 class ExportRefused extends Error {}

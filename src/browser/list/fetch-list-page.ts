@@ -1,6 +1,6 @@
 /** Fetches the next page of a list, with pauses and retries. */
-import { formatDuration } from './countdown.ts';
-import { SignInRequired } from './sign-in.ts';
+import { formatDuration } from '../countdown.ts';
+import { SignInRequired } from '../sign-in.ts';
 
 const MAX_PAUSES = 5;
 const MAX_PAUSE_SECONDS = 60;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMatcher as createPageMatcher, foldText } from '../../../src/browser/find-text.ts';
-import { createMatcher as createServerMatcher } from '../../../src/workspaces/search.ts';
+import { createMatcher as createPageMatcher, foldText } from '../../../../src/browser/list/find-text.ts';
+import { createMatcher as createServerMatcher } from '../../../../src/workspaces/search.ts';
 
 const ITEM = { description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
 

@@ -1,5 +1,5 @@
 /** The progress and outcome of an export, shown near its link. */
-import { make, makeButton } from './elements.ts';
+import { make, makeButton } from '../elements.ts';
 import { formatItems } from './item-names.ts';
 
 const SHOW_EACH_MS = 200;

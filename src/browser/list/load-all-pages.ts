@@ -1,7 +1,7 @@
 /** Loads the remaining pages of a list into this page, so that users can filter, read or print them together. */
-import { contentRemovedSignal } from './content-removed.ts';
-import { formatNumber } from './counts.ts';
-import { find } from './elements.ts';
+import { contentRemovedSignal } from '../content-removed.ts';
+import { formatNumber } from '../counts.ts';
+import { find } from '../elements.ts';
 import {
   fetchListPage,
   firstItemNumber,
@@ -14,7 +14,7 @@ import {
 } from './fetch-list-page.ts';
 import { countItems, formatItems, itemNames } from './item-names.ts';
 import { showLocalTimes } from './local-times.ts';
-import { goToSignIn, SignInRequired } from './sign-in.ts';
+import { goToSignIn, SignInRequired } from '../sign-in.ts';
 
 /** Maximum number of items on one page, few enough for the memory of a phone. */
 const MAX_ITEMS = 10_000;

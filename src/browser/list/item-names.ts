@@ -1,5 +1,5 @@
 /** The number of items in this page’s list, and their names, such as “room” and “rooms”. */
-import { formatCount } from './counts.ts';
+import { formatCount } from '../counts.ts';
 
 export function itemNames(): { singular: string; plural: string } {
   const list = document.querySelector('[data-singular]');
