@@ -92,7 +92,7 @@ const TO_MARKUP =
 
 /** Safe code that TO_MARKUP matches: a call that parses Cloakroom pages into a document that does not run scripts. */
 const READS_PAGES = new Map([
-  ['fetch-list-page.ts', 'new DOMParser().parseFromString(await response.text()'],
+  ['list/fetch-list-page.ts', 'new DOMParser().parseFromString(await response.text()'],
 ]);
 
 test('page scripts never create markup or code from text', async () => {
