@@ -25,7 +25,7 @@ await build({
   logLevel: 'warning',
 });
 const { code } = await transform(readFileSync(outfile, 'utf8'), { minifyWhitespace: true }); // without comments
-if (/[^\x00-\x7f]/.test(code))
+if (Buffer.byteLength(code) > code.length)
   throw new Error('The bundle contains characters that load-server.ts can’t read.');
 const { loadServer } = /** @type {typeof import('../src/load-server.ts')} */ (
   await import(pathToFileURL(join(dist, 'load-server.js')).href)
