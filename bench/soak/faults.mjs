@@ -43,11 +43,14 @@ const NO_TOKEN = [
 const NO_STORE = ['503 session_store_unavailable', page('session_store_unavailable'), INCOMPLETE_EXPORT];
 const UNREACHABLE = ['502 service_unreachable', page('service_unreachable'), INCOMPLETE_EXPORT];
 
+/** The list of workspaces gives `service_failed` a title of its own. */
+const WORKSPACES_FAILED = '502 “Your workspaces can’t be loaded”';
+
 /** @type {readonly Fault[]} */
 const FAULTS = [
   serviceFault(
     'the service responds 500',
-    ['500 forwarded', page('service_failed'), '500 from the service', ...NO_TOKEN],
+    ['500 forwarded', page('service_failed'), WORKSPACES_FAILED, '500 from the service', ...NO_TOKEN],
     { route: 'any', fault: 'status', status: 500 },
     { recoveryMs: LONG_RECOVERY_MS },
   ),
