@@ -115,7 +115,7 @@ async function measure(address) {
 
 /**
  * @param {string} name
- * @param {number} goal NaN if there is none
+ * @param {number} goal NaN if the row has no goal
  * @param {readonly number[]} figures
  */
 function toRow(name, goal, figures) {

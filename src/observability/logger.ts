@@ -36,6 +36,7 @@ export function createLog(level: string, destination: DestinationStream = standa
   });
 }
 
+const WARN = pino.levels.values['warn'] ?? 0;
 /** Minimum time between two lines of a kind, in ms. */
 const LIMIT_MS = 1_000;
 
@@ -54,7 +55,7 @@ function createLimit(): NonNullable<LoggerOptions['hooks']> {
   const kinds = new Map<string, Kind>();
   return {
     logMethod(args, log, level) {
-      const [fields, message] = args as unknown[];
+      const [fields, message, ...rest] = args as unknown as [unknown, string];
       if (level < WARN || !isErrorLine(fields)) {
         log.apply(this, args);
         return;
@@ -64,12 +65,10 @@ function createLimit(): NonNullable<LoggerOptions['hooks']> {
       const now = performance.now();
       const isLeftOut = now - writtenAt < LIMIT_MS;
       kinds.set(name, isLeftOut ? { writtenAt, leftOut: leftOut + 1 } : { writtenAt: now, leftOut: 0 });
-      if (!isLeftOut) log.call(this, { ...fields, ...(leftOut > 0 && { leftOut }) }, String(message));
+      if (!isLeftOut) log.call(this, { ...fields, ...(leftOut > 0 && { leftOut }) }, message, ...rest);
     },
   };
 }
-
-const WARN = pino.levels.values['warn'] ?? 0;
 
 function isErrorLine(fields: unknown): fields is { err: unknown; code?: string; node?: string } {
   return typeof fields === 'object' && fields !== null && 'err' in fields;

@@ -154,7 +154,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** A script that loads the server and shows whether V8 rejects the code cache; "undefined" if there is none. */
+/** A script that loads the server and prints whether V8 rejects the code cache. Without a cache, it prints `undefined`. */
 const SHOW_REJECTION = `
   const vm = require('node:vm');
   vm.Script = class extends vm.Script {
