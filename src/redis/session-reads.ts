@@ -1,4 +1,5 @@
 import { Cluster, type Command } from 'ioredis';
+import { createDeferred, type Deferred } from '../promises.ts';
 import { StoreUnavailableError, storeReply, type RedisClient } from './client.ts';
 
 /**
@@ -11,9 +12,13 @@ type Value = string | null | Error;
 
 interface Batch {
   readonly keys: string[];
-  readonly values: Promise<readonly Value[]>;
+  /** Number of keys with which the batch is sent without waiting for the end of the turn. */
+  readonly size: number;
+  readonly values: Deferred<readonly Value[]>;
 }
 
+/** Number of keys in the first batch of a turn, and the factor by which later batches grow. */
+const GROWTH = 4;
 /** Maximum number of keys per script, because a script blocks all other Redis clients. This many reads take about 0.2 ms. */
 const MAX_KEYS = 100;
 
@@ -31,10 +36,11 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads all sessions requested in one turn of the event loop with a single command, which halves the cost (docs/decisions/0004). The
- * command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a session
- * that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in different
- * slots.
+ * Reads sessions in batches, which halves the cost of a read (docs/decisions/0004). In each turn of the event loop, the first batch has 4
+ * keys, and the following ones 16, 64 and then 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn
+ * sends the rest. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a
+ * connection, so a session that has ended on one server is never read from another. In a cluster, each read is a separate command, because
+ * the keys are in different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
@@ -47,22 +53,28 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 
   let open: Batch | null = null;
+  let nextSize = GROWTH;
+
   const openBatch = (): Batch => {
-    const keys: string[] = [];
-    const values = new Promise<readonly Value[]>((resolve) => {
-      setImmediate(() => {
-        if (open?.keys === keys) open = null;
-        resolve(readAll(keys));
-      });
-    });
-    return { keys, values };
+    const size = nextSize;
+    if (size === GROWTH) setImmediate(endTurn);
+    nextSize = Math.min(size * GROWTH, MAX_KEYS);
+    return { keys: [], size, values: createDeferred() };
+  };
+  const send = ({ keys, values }: Batch) => {
+    open = null;
+    readAll(keys).then(values.resolve, values.reject);
+  };
+  const endTurn = () => {
+    nextSize = GROWTH;
+    if (open !== null) send(open);
   };
 
   return async (key) => {
-    const { keys, values } = (open ??= openBatch());
-    const at = keys.push(key) - 1;
-    if (keys.length === MAX_KEYS) open = null;
-    const value = (await values)[at];
+    const batch = (open ??= openBatch());
+    const at = batch.keys.push(key) - 1;
+    if (batch.keys.length === batch.size) send(batch);
+    const value = (await batch.values.promise)[at];
     if (value instanceof Error) throw new StoreUnavailableError(value);
     return value ?? null;
   };

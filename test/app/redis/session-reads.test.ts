@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { StoreUnavailableError, closeRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { RedisTimeoutError } from '../../../src/redis/watchdog.ts';
@@ -78,12 +78,23 @@ describe.each([
 });
 
 describe('the reads in one event loop turn', () => {
-  test('are sent as one command', async () => {
-    const values = await setMany(8);
+  test.each([
+    { reads: 3, commands: 1 },
+    { reads: 8, commands: 2 },
+    { reads: 250, commands: 5 },
+  ])('are sent in batches of 4, 16, 64 and 100 keys: $reads reads', async ({ reads, commands }) => {
+    const values = await setMany(reads);
     const counts = await countsOf(async () => {
       expect(await Promise.all(values.map(reader.read))).toEqual(values);
     });
-    expect(counts).toEqual({ eval: 1, getex: 8 });
+    expect(counts).toEqual({ eval: commands, getex: reads });
+  });
+
+  test('are sent before the end of the turn once four are waiting', async () => {
+    const sending = jest.spyOn(reader.client, 'eval');
+    const reads = ['a', 'b', 'c', 'd', 'e'].map(reader.read);
+    expect(sending.mock.calls.map(([, keyCount]) => keyCount)).toEqual([4]);
+    await Promise.all(reads);
   });
 
   test('are not batched with the reads in the next turn', async () => {
@@ -93,14 +104,6 @@ describe('the reads in one event loop turn', () => {
       await Promise.all([first, reader.read('another')]);
     });
     expect(counts).toEqual({ eval: 0, getex: 2 });
-  });
-
-  test('are split into commands of at most 100 keys', async () => {
-    const values = await setMany(250);
-    const counts = await countsOf(async () => {
-      expect(await Promise.all(values.map(reader.read))).toEqual(values);
-    });
-    expect(counts).toEqual({ eval: 3, getex: 250 });
   });
 
   test('may share a key', async () => {
