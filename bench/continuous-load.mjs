@@ -144,7 +144,7 @@ function report() {
   printTable(`Continuous load, medians of ${values.rounds} rounds`, table);
   reportSlowest();
   const { cpu, kernel, node, redis } = describeMachine();
-  console.log(`\n${cpu}; Linux ${kernel}; Node ${node}; Redis ${redis}.`);
+  console.log(`\n${cpu}; Linux ${kernel}; Node ${node}; ${redis}.`);
 }
 
 /** Prints where the slowest requests of Cloakroom at light load spent their time, as `Server-Timing` reports it. */

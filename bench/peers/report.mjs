@@ -29,7 +29,7 @@ export function describeMachine() {
     cores: cpus().length,
     kernel: release(),
     node: process.version,
-    redis: firstLine('redis-server', ['--version']).replace(/^.*v=(\S+).*$/, '$1'),
+    redis: firstLine('redis-server', ['--version']).replace(/^(\w+) server v=(\S+).*$/, '$1 $2'),
     measuredCore: `${MEASURED_CORE}: all processes of the measured system`,
     otherCore: `${OTHER_CORE}: load, Redis, service, identity provider`,
   };
@@ -100,6 +100,6 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     `each with new processes and ${options.seconds} s per system in short turns. Added latency: median over (a) at light load.`,
     describeQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
-    `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,
+    `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; ${machine.redis}.`,
   ].join('\n');
 }
