@@ -4,6 +4,7 @@
 const READ_CLOCK_MS = 30_000;
 const SOONEST_MS = 1_000;
 
+/** Creates an alarm that calls `onDue` once the set time has come. `onDue` may run late, but at most READ_CLOCK_MS after the computer wakes. */
 export function createAlarm(onDue: () => void) {
   let dueAt = Infinity;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -22,6 +22,7 @@ export function showNotice(name: string, text: string, actions: readonly NoticeA
   return notice;
 }
 
+/** Removes a notice if it is shown. */
 export function hideNotice(name: string) {
   place()?.querySelector(`[data-notice="${name}"]`)?.remove();
 }

@@ -3,6 +3,7 @@ import { hideNotice, showNotice } from './notices.ts';
 
 const NAME = 'offline';
 
+/** Shows the notice whenever the browser goes offline, and hides it afterwards. */
 export function startOfflineNotice() {
   const update = () => {
     if (navigator.onLine) hideNotice(NAME);

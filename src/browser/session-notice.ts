@@ -11,6 +11,7 @@ const SECOND_READING_SECONDS = 30;
 let stopCountdown: (() => void) | undefined;
 let notice: HTMLElement | undefined;
 
+/** Shows the notice that the session is about to end, with a countdown. Replaces an earlier notice. */
 export function showExpiryNotice({
   endsAt,
   extend,
@@ -33,6 +34,7 @@ export function showExpiryNotice({
   });
 }
 
+/** Hides the notice and stops its countdown. */
 export function hideExpiryNotice() {
   stopCountdown?.();
   hideNotice(NAME);

@@ -9,6 +9,7 @@ export function signInUrl() {
   return `/auth/login?return_to=${encodeURIComponent(pathname + search + hash)}`;
 }
 
+/** Leaves this page for sign-in. */
 export function goToSignIn() {
   location.assign(signInUrl());
 }

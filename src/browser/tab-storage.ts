@@ -5,6 +5,7 @@ const KEY = 'session';
 /** Replaces `sessionStorage`, which throws if the browser denies access to storage. */
 const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
+/** Returns this tab’s storage, or a storage that keeps nothing if the browser denies access. */
 export function tabStorage(): Pick<Storage, keyof typeof NO_STORAGE> {
   try {
     return sessionStorage;

@@ -7,6 +7,7 @@ import type { Mark } from './json-text.ts';
 
 const KINDS = ['name', 'text', 'value'] as const;
 
+/** Creates the view of a response body: its size, its text with highlighted JSON, and notes about what is missing. */
 export function createBodyView(section: ParentNode) {
   const size = find(section, '[data-size]', HTMLElement);
   const notes = find(section, '[data-body-notes]', HTMLElement);

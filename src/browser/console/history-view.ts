@@ -15,6 +15,7 @@ import type { Outcome } from './send-request.ts';
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
+/** Creates the list of earlier requests. `onChoose` receives the request that the user selects. */
 export function createHistoryView(root: ParentNode, storage: Store, onChoose: (sent: SentRequest) => void) {
   const section = find(root, '[data-history]', HTMLElement);
   const list = find(section, '[data-history-items]', HTMLOListElement);

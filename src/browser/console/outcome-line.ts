@@ -13,6 +13,7 @@ const NO_RESPONSE = {
   failed: 'This page could not show the response. The service may have processed the request.',
 };
 
+/** Creates the line that tells the user, and screen readers, what became of the request. */
 export function createOutcomeLine(root: ParentNode) {
   const words = find(root, '[data-outcome]', HTMLElement);
   const progress = find(root, '[data-progress]', HTMLElement);

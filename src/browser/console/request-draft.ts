@@ -4,6 +4,7 @@ import type { ComposedRequest } from './request-rules.ts';
 
 const KEY = 'console-draft';
 
+/** Returns the stored draft, or null if there is none. */
 export function readDraft(storage: Store): StoredRequest | null {
   try {
     const stored = JSON.parse(storage.getItem(KEY) ?? 'null') as unknown;
@@ -27,6 +28,7 @@ export function saveDraft(storage: Store, request: ComposedRequest): boolean {
   }
 }
 
+/** Removes the stored draft. */
 export function clearDraft(storage: Store) {
   storage.removeItem(KEY);
 }

@@ -37,6 +37,7 @@ export function readFields(
   };
 }
 
+/** Writes a request into the form, and opens the sections that it uses. */
 export function fillFields(fields: RequestFields, request: ComposedRequest) {
   const isListed = [...fields.method.options].some(({ value }) => value === request.method);
   fields.method.value = isListed ? request.method : '';

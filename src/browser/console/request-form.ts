@@ -8,6 +8,7 @@ import { validatePath, toUrl, type ComposedRequest, type Issue } from './request
 /** Requests a short page, so that the response is likely to contain a `next` cursor. */
 const FIRST_QUERY = [['limit', '10']] as const;
 
+/** Creates the request form. `origin` is that of this page, the only one that receives requests. */
 export function createRequestForm(form: HTMLFormElement, origin: string) {
   const fields = findFields(form, () => onChange());
   const fillStatus = find(form, '[data-fill-status]', HTMLElement);

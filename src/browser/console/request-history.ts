@@ -68,6 +68,7 @@ export function recordOutcome(storage: Store, sentAt: number, outcome: string): 
   return latest?.sentAt === sentAt && write(storage, [{ ...latest, outcome }, ...others]);
 }
 
+/** Removes all stored requests. */
 export function clearHistory(storage: Store) {
   storage.removeItem(KEY);
 }
@@ -91,6 +92,7 @@ function isSentRequest(value: unknown): value is SentRequest {
   );
 }
 
+/** Returns whether a value from the storage is a request. Another version of this page may have stored it. */
 export function isStoredRequest(value: unknown): value is StoredRequest {
   if (typeof value !== 'object' || value === null) return false;
   const { request, isWhole } = value as Record<string, unknown>;

@@ -78,6 +78,7 @@ function validateMethod(method: string): Issue[] {
   return [];
 }
 
+/** Returns what is wrong with the path: nothing, a blocking issue or a hint. */
 export function validatePath(request: ComposedRequest, origin: string): Issue[] {
   const { path } = request;
   if (!path.startsWith('/api/'))

@@ -10,6 +10,7 @@ export interface ActionListeners {
   readonly onCopy: (body: Blob) => void;
 }
 
+/** Returns the buttons and links that a response offers, such as requesting the next page. */
 export function toActions(
   {
     body,

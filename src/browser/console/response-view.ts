@@ -16,6 +16,7 @@ const SENDERS = {
   other: 'from a server in between',
 };
 
+/** Creates the view of a response: the outcome, an explanation, times, headers, body and actions. */
 export function createResponseView(root: ParentNode, listeners: ActionListeners) {
   const outcomeLine = createOutcomeLine(root);
   const section = find(root, '[data-response]', HTMLElement);

@@ -7,6 +7,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 1_000;
 const HEIGHT = 20;
 
+/** Returns a bar with the times from `Server-Timing` and its legend. `totalMs` is the time that the browser measured. */
 export function toTimingChart(timing: RequestTiming | null, totalMs: number) {
   const parts =
     timing === null
@@ -53,6 +54,7 @@ function toLegend(parts: readonly { name: string; part: string; ms: number }[], 
   return make('dl', { class: 'timing__legend' }, terms);
 }
 
+/** Formats milliseconds, with one decimal place below 10 ms. */
 export function formatMs(ms: number) {
   return `${ms > 0 && ms < 10 ? ms.toFixed(1) : formatNumber(Math.round(ms))} ms`;
 }

@@ -33,6 +33,7 @@ export class ListChanged extends Error {}
 /** The page belongs to another session, whose items must not be shown here. */
 export class OtherSession extends Error {}
 
+/** Returns the URL of the next page of the list, or null on the last page. */
 export function nextPageUrl(page: ParentNode) {
   return page.querySelector('a[rel="next"]')?.getAttribute('href') ?? null;
 }
@@ -42,6 +43,7 @@ export function firstItemNumber(page: ParentNode) {
   return Number(page.querySelector('[data-first]')?.getAttribute('data-first') ?? NaN);
 }
 
+/** Returns the name that an item shows. */
 export function nameOf(item: Element | null | undefined) {
   return item?.querySelector('.item__name')?.textContent ?? '';
 }

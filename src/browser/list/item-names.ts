@@ -1,6 +1,7 @@
 /** The number of items in this page’s list, and their names, such as “room” and “rooms”. */
 import { formatCount } from '../counts.ts';
 
+/** Returns what this page’s list calls its items. */
 export function itemNames(): { singular: string; plural: string } {
   const list = document.querySelector('[data-singular]');
   return {
