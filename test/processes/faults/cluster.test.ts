@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { startCluster, type Shard } from '../../support/redis/cluster.ts';
 import * as failovers from '../../support/redis/failover-tests.ts';
-import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import { PASSWORD, isReplica, isReplicated } from '../../support/redis/redis-node.ts';
 
 /** Enough sessions for each master to hold at least one. */
 const SESSIONS = 30;
@@ -18,6 +18,8 @@ const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 /** Creates sessions, and returns those on this shard separately from those on other shards. */
 async function createBoth({ master, replica }: Shard) {
   const sessions = await failovers.createSessions(fleet, SESSIONS);
+  // On a busy machine, another master may fail over too, and would lose what its replica doesn't have yet.
+  await eventually(async () => (await Promise.all(topology.nodes.map(isReplicated))).every(Boolean));
   const serving = (await isReplica(master)) ? replica : master;
   const keys = new Set((await serving.sendCommand('KEYS', 'cloakroom:session:*')) as string[]);
   const isHeld = ({ id }: TestSession) => keys.has(`cloakroom:session:${hashId(id)}`);

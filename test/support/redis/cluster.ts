@@ -53,6 +53,7 @@ export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usua
   const shards: readonly [Shard, Shard, Shard] = [first, second, third];
 
   return {
+    nodes,
     /** The value for `REDIS_URL`. */
     url: `redis+cluster://:${encodeURIComponent(PASSWORD)}@${addresses.join(',')}`,
     shards,

@@ -66,3 +66,10 @@ export async function isReplica(node: RedisNode): Promise<boolean> {
   const role = await node.sendCommand('ROLE').catch(() => null);
   return Array.isArray(role) && role[0] === 'slave';
 }
+
+/** Resolves with false if a master is ahead of its replica. A node that is a replica, has no replica or has ended counts as replicated. */
+export async function isReplicated(node: RedisNode): Promise<boolean> {
+  const info = String(await node.sendCommand('INFO', 'replication').catch(() => ''));
+  const [, offset] = /^master_repl_offset:(\d+)/m.exec(info) ?? [];
+  return !/^slave0:/m.test(info) || info.includes(`,offset=${offset},`);
+}
