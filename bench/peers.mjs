@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { requestBytes } from './peers/browser-request.mjs';
 import { verifySystem } from './peers/verify-system.mjs';
-import { checkGoals } from './peers/goals.mjs';
 import { readOptions } from './peers/options.mjs';
 import { describeMachine, toMarkdown, toSpread, versionsOf } from './peers/report.mjs';
 import { OTHER_CORE, pinSelf } from './support/cores.mjs';
@@ -25,7 +24,7 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
  * The main result is the CPU time (user and system) per request across all processes of a system, relative to (a), the bare pass-through.
  * The measured system has one core to itself. The load generator, Redis and the service share another core. The systems take short turns,
  * in a different order each round. Each round starts new processes. At light load, the benchmark then measures the median latency that each
- * system adds over (a).
+ * system adds over (a). The names of the systems are in peers/systems.mjs.
  *
  * Usage: `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`. `--cpu-prof` writes
  * CPU profiles of (a) and Cloakroom. Profiling distorts the results.
@@ -47,7 +46,14 @@ const LIGHT_EVERY_MS = 4;
  * @property {import('./support/load.mjs').Target} target
  * @property {ReturnType<typeof createClients>} clients
  */
-/** @typedef {import('./peers/goals.mjs').Measured} Measured */
+/**
+ * The measurements of a system, one per round.
+ * @typedef {object} Measured
+ * @property {import('./peers/systems.mjs').Kind} kind
+ * @property {number[]} cpuMs CPU time per request
+ * @property {number[]} busy the fraction of its core that the system used
+ * @property {number[]} addedMs the median latency that the system adds over (a) at light load
+ */
 
 const options = readOptions();
 pinSelf(OTHER_CORE);
@@ -179,7 +185,6 @@ function report() {
   const { rounds: count, seconds } = options;
   const all = {
     rows,
-    goals: checkGoals(measured),
     quality: totalQuality(qualities),
     memoryProbeMs: probe.bestMs(),
     machine: describeMachine(),

@@ -20,6 +20,7 @@ async function ensurePeers() {
 const NEEDS = {
   peers: ensurePeers,
   'continuous-load': ensurePeers,
+  'slow-service': ensureTaskset,
   'idle-cost': ensureTaskset,
   lighthouse: async () => {
     await ensureChromium();

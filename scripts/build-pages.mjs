@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SCRIPTS = ['workspaces', 'error', 'console/console', 'console/guide'];
 const STYLES = ['cloakroom', 'console/console', 'local-service'];
 
-/** Builds the files that pages load: bundles scripts and styles, copies the rest of public, and compresses all. Usage: build-pages.mjs <folder> */
+/** Builds the files that pages load: bundles scripts and styles, copies the rest of public, and compresses all but source maps. Usage: build-pages.mjs <folder> */
 const [, , folder = join(root, 'dist/public')] = process.argv;
 cpSync(join(root, 'public'), folder, {
   recursive: true,

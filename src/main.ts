@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-// V8 reads this option of the command line only while it starts, but refuses code caches that were created with another value.
+// Reset this option to its default. V8 has already applied it, and refuses code caches created with another value.
 setFlagsFromString('--max-semi-space-size=0');
 const { catchSighup } = await import('./process.ts');
 // Catch SIGHUP before loading the server. Loading takes time, and an uncaught SIGHUP ends the process.

@@ -12,19 +12,26 @@ export function readOptions() {
       'cpu-prof': { type: 'string' },
     },
   });
-  const names = values.only?.split(',') ?? KINDS.map(({ name }) => name);
-  const unknown = names.find((name) => !KINDS.some((kind) => kind.name === name));
-  if (unknown !== undefined) {
-    throw new Error(`Unknown system ${unknown}. Known systems: ${KINDS.map(({ name }) => name).join(', ')}.`);
-  }
   return {
-    // Always measure (a), because all results are relative to it.
-    kinds: KINDS.filter(({ name }) => name === 'a' || names.includes(name)),
+    kinds: selectKinds(values.only),
     rounds: toRounds(values.rounds),
     seconds: toSeconds(values.seconds),
     json: values.json,
     profiles: values['cpu-prof'],
   };
+}
+
+/**
+ * Returns the systems with these names, and always (a), because all results are relative to it. Throws if a name is unknown.
+ * @param {string | undefined} list names separated by commas; undefined for all systems
+ */
+export function selectKinds(list) {
+  const names = list?.split(',') ?? KINDS.map(({ name }) => name);
+  const unknown = names.find((name) => !KINDS.some((kind) => kind.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`Unknown system ${unknown}. Known systems: ${KINDS.map(({ name }) => name).join(', ')}.`);
+  }
+  return KINDS.filter(({ name }) => name === 'a' || names.includes(name));
 }
 
 /** @param {string} text */

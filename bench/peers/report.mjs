@@ -62,13 +62,12 @@ function firstLine(program, args) {
  * Returns the report in Markdown.
  * @param {object} report
  * @param {readonly Row[]} report.rows
- * @param {ReturnType<typeof import('./goals.mjs').checkGoals>} report.goals
  * @param {import('../support/rounds.mjs').Quality} report.quality
  * @param {number} report.memoryProbeMs the best time of the memory probe
  * @param {ReturnType<typeof describeMachine>} report.machine
  * @param {{ rounds: number, seconds: number }} report.options
  */
-export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, options }) {
+export function toMarkdown({ rows, quality, memoryProbeMs, machine, options }) {
   const head = ['', 'system', 'CPU per request', 'min – max', 'added latency, ms', 'core in use', 'versions'];
   const lines = rows.map((row) => [
     row.name,
@@ -80,21 +79,9 @@ export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, optio
     row.versions,
   ]);
   const table = [head, head.map((_, at) => (at < 2 || at === 6 ? '---' : '--:')), ...lines];
-  const goalTable = [
-    ['goal', 'maximum', 'measured', ''],
-    ['---', '--:', '--:', '---'],
-    ...goals.map(({ title, max, value, isMet }) => [
-      title,
-      String(max),
-      value.toFixed(2),
-      isMet ? 'met' : 'missed',
-    ]),
-  ];
   const toLines = (/** @type {string[][]} */ cells) => cells.map((row) => `| ${row.join(' | ')} |`);
   return [
     ...toLines(table),
-    '',
-    ...toLines(goalTable),
     '',
     `CPU per request: CPU time (user and system) across all processes of a system, as a ratio to (a). Median of ${options.rounds} rounds,`,
     `each with new processes and ${options.seconds} s per system in short turns. Added latency: median over (a) at light load.`,

@@ -103,8 +103,8 @@ export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: A
 }
 
 /**
- * Returns the log fields for a request. The fields include the path, but never the query, headers or body. If Cloakroom itself failed the
- * request, its problem takes the place of what is usual, so that an outage doesn't write longer lines.
+ * Returns the log fields for a request. The fields include the path, but never the query, headers or body. For a request that Cloakroom
+ * failed, `code` and `cause` replace `bytes` and `token`, so that an outage doesn't write longer lines.
  */
 function toLogFields(request: LoggedRequest, ms: number) {
   const { req, res, trace, times, problem } = request;
@@ -173,7 +173,7 @@ function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
 
 type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** Registers the metrics of requests, which know only these routes: no request adds a series. */
+/** Registers the request metrics. Only these routes are counted. */
 export function createRequestMetrics(registry: Registry, routes: readonly string[]) {
   const byRoute = createOutcomeMetrics(registry, {
     durations: {

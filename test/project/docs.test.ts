@@ -10,6 +10,7 @@ import { ROOT } from '../support/constants.ts';
 
 const DOCUMENTS = [
   ...readdirSync(ROOT),
+  'bench/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`),
 ].filter((file) => file.endsWith('.md'));
 
