@@ -79,7 +79,7 @@ const ALLOWED_MODULES: Readonly<Record<string, readonly string[]>> = {
   'src/workspaces/a.ts': ['../upstream/connection-pool.ts'],
   'src/workspaces/export/a.ts': ['../api-client.ts'],
   'src/browser/a.ts': ['./elements.ts'],
-  'src/browser/list/a.ts': ['../../errors.ts', 'node:fs'],
+  'src/browser/list/a.ts': ['../elements.ts'],
   'src/browser/console/a.ts': ['../elements.ts', '../../console/problem-advice.ts'],
   'src/local-service/a.ts': ['../redis/client.ts'],
   'src/local-service/local-service.ts': ['./faults/inject-faults.ts'],
