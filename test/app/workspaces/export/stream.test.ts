@@ -309,8 +309,10 @@ async function openDecoded(cookie: string, coding: string) {
 
 test.each(CODINGS)('an export that fails never looks complete (%s)', async (coding) => {
   const failure = onRequest(3, () => json(500, {}));
-  const opened = await openDecoded(await exporter.begin(ITEMS, failure), coding);
-  await expect(opened.text()).rejects.toThrow('terminated');
+  const cookie = await exporter.begin(ITEMS, failure);
+  const read = async () => (await openDecoded(cookie, coding)).text();
+  // The compressor may still hold the first page when the export fails. The response is then aborted before its head is sent.
+  await expect(read()).rejects.toThrow(/^(?:terminated|fetch failed)$/);
 });
 
 test.each(CODINGS)('an export sends a page before the next page has arrived (%s)', async (coding) => {
