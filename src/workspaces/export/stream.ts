@@ -59,6 +59,7 @@ export async function streamExport(
     signal.throwIfAborted();
     if (!res.headersSent) {
       writeExportHead(res, { format, fileName, coding });
+      res.flushHeaders(); // or a failure before the compressor's first output would leave the client without a response
       compressor?.pipe(res);
     }
     await (body.write(text) ? immediate() : once(body, 'drain', { signal }));
