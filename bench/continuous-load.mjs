@@ -29,6 +29,9 @@ const SESSIONS = 8;
 const WARM_UP_MS = 4_000;
 const LOAD_MS = 7_000;
 const LIGHT = { count: 4, perSecond: 400 };
+/** Time at light load that is not measured. */
+const LIGHT_WARM_UP_MS = 1_000;
+
 /** @typedef {(own: Result, other: Result) => number} Compare */
 /** @type {Compare} */
 const cpuRatio = (own, other) => own.cpuMs / other.cpuMs;
@@ -46,9 +49,6 @@ const GOALS = [
   { title: 'p99 ÷ bare, light load', names: ['cloakroom', 'a'], compare: p99Ratio, max: 1.3 },
   { title: 'p50 − bare, light load, ms', names: ['cloakroom', 'a'], compare: addedP50, max: 0.2 },
 ];
-
-/** Time at light load that is not measured. */
-const LIGHT_WARM_UP_MS = 1_000;
 
 const { values } = parseArgs({
   options: {

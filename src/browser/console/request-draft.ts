@@ -4,7 +4,7 @@ import type { ComposedRequest } from './request-rules.ts';
 
 const KEY = 'console-draft';
 
-/** Returns the stored draft, or null if there is none. */
+/** Returns the draft that this tab has stored. Returns null if the tab has no draft. */
 export function readDraft(storage: Store): StoredRequest | null {
   try {
     const stored = JSON.parse(storage.getItem(KEY) ?? 'null') as unknown;
