@@ -17,8 +17,8 @@ interface Batch {
   readonly values: Deferred<readonly Value[]>;
 }
 
-/** Number of keys in the first batch of a turn, and the factor by which later batches grow. */
-const GROWTH = 4;
+/** Number of keys in the first batch of a turn. */
+const FIRST_KEYS = 16;
 /** Maximum number of keys per script, because a script blocks all other Redis clients. This many reads take about 0.2 ms. */
 const MAX_KEYS = 100;
 
@@ -36,9 +36,8 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads sessions in batches, which saves CPU time (docs/decisions/0004). In each turn of the event loop, the first batch has 4
- * keys, and the following ones 16, 64 and then 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn
- * sends the rest. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a
+ * Reads sessions in batches, which saves CPU time (docs/decisions/0004). In each turn of the event loop, the first batch has 16
+ * keys, and the following ones 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn sends the rest. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a
  * connection, so a session that has ended on one server is never read from another. In a cluster, each read is a separate command, because
  * the keys are in different slots.
  */
@@ -53,12 +52,12 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 
   let open: Batch | null = null;
-  let nextSize = GROWTH;
+  let nextSize = FIRST_KEYS;
 
   const openBatch = (): Batch => {
     const size = nextSize;
-    if (size === GROWTH) setImmediate(endTurn);
-    nextSize = Math.min(size * GROWTH, MAX_KEYS);
+    if (size === FIRST_KEYS) setImmediate(endTurn);
+    nextSize = MAX_KEYS;
     return { keys: [], size, values: createDeferred() };
   };
   const send = ({ keys, values }: Batch) => {
@@ -66,7 +65,7 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
     readAll(keys).then(values.resolve, values.reject);
   };
   const endTurn = () => {
-    nextSize = GROWTH;
+    nextSize = FIRST_KEYS;
     if (open !== null) send(open);
   };
 

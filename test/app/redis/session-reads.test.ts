@@ -80,9 +80,9 @@ describe.each([
 describe('the reads in one event loop turn', () => {
   test.each([
     { reads: 3, commands: 1 },
-    { reads: 8, commands: 2 },
-    { reads: 250, commands: 5 },
-  ])('are sent in batches of 4, 16, 64 and 100 keys: $reads reads', async ({ reads, commands }) => {
+    { reads: 20, commands: 2 },
+    { reads: 250, commands: 4 },
+  ])('are sent in a batch of 16 keys, then in batches of 100: $reads reads', async ({ reads, commands }) => {
     const values = await setMany(reads);
     const counts = await countsOf(async () => {
       expect(await Promise.all(values.map(reader.read))).toEqual(values);
@@ -90,10 +90,10 @@ describe('the reads in one event loop turn', () => {
     expect(counts).toEqual({ eval: commands, getex: reads });
   });
 
-  test('are sent before the end of the turn once four are waiting', async () => {
+  test('are sent before the end of the turn once 16 are waiting', async () => {
     const sending = jest.spyOn(reader.client, 'eval');
-    const reads = ['a', 'b', 'c', 'd', 'e'].map(reader.read);
-    expect(sending.mock.calls.map(([, keyCount]) => keyCount)).toEqual([4]);
+    const reads = Array.from({ length: 20 }, (_, at) => `key:${at}`).map(reader.read);
+    expect(sending.mock.calls.map(([, keyCount]) => keyCount)).toEqual([16]);
     await Promise.all(reads);
   });
 
