@@ -21,6 +21,9 @@ await build({
   target: 'node20.19',
   format: 'cjs',
   define: { 'import.meta.url': 'importMetaUrl' },
+  // A function expression, because wrapping the source when it is loaded would copy it.
+  banner: { js: '(function (require, module, importMetaUrl) {' },
+  footer: { js: '})' },
   legalComments: 'external',
   logLevel: 'warning',
 });

@@ -16,8 +16,7 @@ export function loadServer({ saveCache = false, folder = new URL('server/', impo
   const cacheUrl = new URL('run.cache', folder);
   const source = readFileSync(url);
   // Only comments contain other characters than ASCII. Read as UTF-8, those would double the size of the source in memory.
-  const text = source.toString('latin1');
-  const script = new Script(`(function (require, module, importMetaUrl) { ${text}\n})`, {
+  const script = new Script(source.toString('latin1'), {
     filename: 'server/run.cjs', // without the folder, because V8 takes the name from the cache
     ...(!saveCache && { cachedData: readCache(cacheUrl, source) }),
   });

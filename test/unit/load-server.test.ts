@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true }));
 
-const bundleOf = (exported: string) => `module.exports = '${exported}';`;
+const bundleOf = (exported: string) => `(function (require, module) { module.exports = '${exported}'; })`;
 const writeBundle = (exported: string) => writeFileSync(join(path, 'run.cjs'), bundleOf(exported));
 const cachePath = () => join(path, 'run.cache');
 
