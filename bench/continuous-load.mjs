@@ -40,11 +40,15 @@ const p99Ratio = (own, other) => percentile(own.latencies, 99) / percentile(othe
 /** @type {Compare} */
 const addedP50 = (own, other) => percentile(own.latencies, 50) - percentile(other.latencies, 50);
 
+/** @type {Compare} */
+const memory = (own) => own.loadMb;
+
 /** Systems to compare in each round, and the maximum for the median of all rounds. */
 const GOALS = [
   { title: 'CPU ÷ bare, request logs off', names: ['cloakroom', 'a'], compare: cpuRatio, max: 1.25 },
   { title: 'CPU ÷ nginx, request logs off', names: ['cloakroom', 'e'], compare: cpuRatio, max: 1 },
   { title: 'CPU ÷ bare, logs and metrics on', names: ['cloakroom-logs', 'a'], compare: cpuRatio, max: 1.5 },
+  { title: 'memory under load, MB', names: ['cloakroom', 'a'], compare: memory, max: 90 },
   { title: 'CPU ÷ express-session stack', names: ['cloakroom', 'b'], compare: cpuRatio, max: 0.2 },
   { title: 'p99 ÷ bare, light load', names: ['cloakroom', 'a'], compare: p99Ratio, max: 1.3 },
   { title: 'p50 − bare, light load, ms', names: ['cloakroom', 'a'], compare: addedP50, max: 0.2 },
@@ -106,18 +110,21 @@ async function measure(kind) {
     await verifySystem(kind, system, body);
     const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
     const pids = processTree(system.pid);
+    const startMb = memoryMb(pids);
     const clients = createClients(target);
     await clients.sendFor(WARM_UP_MS);
     const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
     const requests = await clients.sendFor(LOAD_MS);
     const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
+    const loadMb = memoryMb(pids);
     clients.close();
     await sendAtRate(target, { ...LIGHT, ms: LIGHT_WARM_UP_MS });
     const { latencies, slowest } = await sendAtRate(target, { ...LIGHT, ms: lightMs });
     return {
       cpuMs: cpuMs / requests,
       perSecond: (requests / ms) * 1_000,
-      memoryMb: pids.reduce((sum, pid) => sum + peakMemoryMb(pid), 0),
+      startMb,
+      loadMb,
       latencies,
       slowest,
     };
@@ -127,18 +134,31 @@ async function measure(kind) {
 }
 
 /**
- * Returns the largest resident set of a process so far, in MB (10⁶ bytes).
- * @param {number} pid
+ * Returns the resident memory of processes, in MB (10⁶ bytes). Memory that processes share counts for each of them.
+ * @param {readonly number[]} pids
  */
-function peakMemoryMb(pid) {
-  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return (Number(kib) * 1_024) / 1e6;
+function memoryMb(pids) {
+  const kib = pids.map(
+    (pid) => /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
+  );
+  return (kib.reduce((sum, one) => sum + Number(one), 0) * 1_024) / 1e6;
 }
 
 function report() {
   const bare = results.get('a') ?? [];
   const table = [
-    ['system', '× bare', 'min – max', 'requests/s', 'p50 ms', 'p99 ms', 'min – max', 'p99.9 ms', 'MB'],
+    [
+      'system',
+      '× bare',
+      'min – max',
+      'requests/s',
+      'p50 ms',
+      'p99 ms',
+      'min – max',
+      'p99.9 ms',
+      'MB at start',
+      'under load',
+    ],
   ];
   for (const { name, title } of kinds) {
     const rounds = results.get(name) ?? [];
@@ -155,7 +175,8 @@ function report() {
       p99.median.toFixed(2),
       `${p99.min.toFixed(2)} – ${p99.max.toFixed(2)}`,
       latency(99.9).median.toFixed(2),
-      toSpread(rounds.map(({ memoryMb }) => memoryMb)).median.toFixed(0),
+      toSpread(rounds.map(({ startMb }) => startMb)).median.toFixed(0),
+      toSpread(rounds.map(({ loadMb }) => loadMb)).median.toFixed(0),
     ]);
   }
   printTable(`Continuous load, medians of ${values.rounds} rounds`, table);

@@ -34,7 +34,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '6' },
   },
 });
-const kinds = [WITHOUT_SESSIONS, ...KINDS.filter(({ name }) => name === 'a' || name === 'cloakroom')];
+const kinds = [WITHOUT_SESSIONS, ...KINDS.filter(({ name }) => ['a', 'a-redis', 'cloakroom'].includes(name))];
 
 pinSelf(OTHER_CORE);
 const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));

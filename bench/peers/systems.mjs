@@ -45,15 +45,14 @@ export const KINDS = [
     title: 'bare undici pass-through, no sessions',
     packages: ['undici'],
     withoutSessions: true,
-    async start(settings) {
-      const [accessToken = ''] = settings.grants.map((grant) => grant.accessToken);
-      const system = await startPeer('bare', settings, { accessToken }, profiling(settings, 'bare'));
-      return {
-        ...system,
-        cookies: settings.grants.map(() => 'a=1'),
-        accessTokens: settings.grants.map(() => accessToken),
-      };
-    },
+    start: async (settings) => startBare('bare', settings, {}),
+  },
+  {
+    name: 'a-redis',
+    title: 'bare undici pass-through that reads from Redis',
+    packages: ['undici', 'ioredis'],
+    withoutSessions: true,
+    start: async (settings) => startBare('bare-redis', settings, { readsSessions: 'true' }),
   },
   {
     name: 'cloakroom',
@@ -112,6 +111,24 @@ export const KINDS = [
     start: async (settings) => startAndSignIn('nginx', settings),
   },
 ];
+
+/**
+ * Starts the pass-through. Every cookie is accepted, and all requests get the same token.
+ * @param {string} name
+ * @param {Settings} settings
+ * @param {Record<string, string>} more
+ */
+async function startBare(name, settings, more) {
+  const [accessToken = ''] = settings.grants.map((grant) => grant.accessToken);
+  for (const at of settings.grants.keys())
+    await settings.redis.set(`bare:session=${at}`, 'x'.repeat(500), 'EX', 3_600);
+  const system = await startPeer('bare', settings, { accessToken, ...more }, profiling(settings, name));
+  return {
+    ...system,
+    cookies: settings.grants.map((_, at) => `session=${at}`),
+    accessTokens: settings.grants.map(() => accessToken),
+  };
+}
 
 /** The V8 options that src/main.ts sets. */
 const V8_OPTIONS = ['--no-allocation-site-pretenuring', '--no-parallel-scavenge'];
