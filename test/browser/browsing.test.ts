@@ -142,9 +142,9 @@ test('the user can load all remaining pages and filter their items', async () =>
   const { page } = watched;
   const requests = requestsOf(page);
   await loadAll(page);
-  await page.getByText('112 workspaces are shown, up to the end of the list.').waitFor();
+  await page.getByText('112 workspaces are loaded, up to the end of the list.').waitFor();
   expect(await page.evaluate('document.activeElement.textContent')).toBe(
-    '112 workspaces are shown, up to the end of the list.',
+    '112 workspaces are loaded, up to the end of the list.',
   );
   expect(await shownItems(page).count()).toBe(112);
   expect(new Set(await names(page)).size).toBe(112);
@@ -176,7 +176,7 @@ test('the user can stop loading, filter the items, and resume loading later', as
   await page.getByLabel('Find a workspace').fill('lab');
   await page.getByText(/of 100 workspaces on this page match/).waitFor();
   await loadAll(page);
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
   await page.getByText(/of 137 workspaces match/).waitFor();
   const texts = await page.locator('[data-items] li').allTextContents();
   expect(texts).toHaveLength(137);
@@ -184,10 +184,24 @@ test('the user can stop loading, filter the items, and resume loading later', as
   expect(requests.filter((url) => /page=\d+/.test(url))).toHaveLength(1 + 1 + 1);
 });
 
+test('items on the screen keep their height while more are loaded', async () => {
+  const { page } = await e2e.openSignedIn();
+  await page.evaluate(`
+    globalThis.heights = new Set();
+    const item = document.querySelector('[data-items] > ul > li');
+    (function measure() {
+      heights.add(item.offsetHeight);
+      requestAnimationFrame(measure);
+    })();`);
+  await loadAll(page);
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
+  expect(await page.evaluate('heights.size')).toBe(1);
+});
+
 test('the browser skips loaded items far from the screen, but prints them', async () => {
   const { page } = await e2e.openSignedIn();
   await loadAll(page);
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
   const rendered = async () =>
     page.evaluate<number>(`[...document.querySelectorAll('[data-items] .item__head')]
       .filter((part) => part.checkVisibility({ contentVisibilityAuto: true })).length`);
@@ -215,7 +229,7 @@ test('loading pauses for the time in the Retry-After header', async () => {
   await context.clock.runFor(999);
   expect(requests).toHaveLength(1);
   await context.clock.runFor(1);
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
 });
 
 test('when a page fails to load, the user sees an error and the items loaded so far', async () => {
@@ -226,7 +240,7 @@ test('when a page fails to load, the user sees an error and the items loaded so 
   expect(await shownItems(page).count()).toBe(50);
   e2e.testApp.intercept = () => false;
   await loadAll(page);
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
 });
 
 test('if Cloakroom responds with an earlier page, no item is shown twice and loading continues', async () => {
@@ -250,7 +264,7 @@ test('if Cloakroom responds with an earlier page, no item is shown twice and loa
   await context.clock.runFor(999);
   expect(requests).toHaveLength(1);
   await context.clock.runFor(1);
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
   expect(new Set(await names(page)).size).toBe(137);
   expect(state).toBe('refused');
 });

@@ -81,7 +81,7 @@ async function filter(page: Page): Promise<void> {
 
 async function loadAll(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Load all pages' }).click();
-  await page.getByText('All 137 workspaces are shown.').waitFor();
+  await page.getByText('All 137 workspaces are loaded.').waitFor();
 }
 
 async function exportAll(page: Page): Promise<void> {

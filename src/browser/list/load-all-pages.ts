@@ -45,7 +45,7 @@ async function loadAll(list: GrowingList, controls: Controls) {
     controls.end(
       list.nextPage() === null
         ? toCompletion(list)
-        : `${formatItems(list.size())} are shown, the maximum for one page. Select Next to see more.`,
+        : `${formatItems(list.size())} are loaded, the maximum for one page. Select Next to see more.`,
     );
   } catch (error) {
     const reason = signal.aborted ? '' : `${toReason(error)} `;
@@ -57,8 +57,8 @@ async function loadAll(list: GrowingList, controls: Controls) {
 
 function toCompletion({ size, isFromStart }: GrowingList) {
   return isFromStart
-    ? `All ${formatItems(size())} are shown.`
-    : `${formatItems(size())} are shown, up to the end of the list.`;
+    ? `All ${formatItems(size())} are loaded.`
+    : `${formatItems(size())} are loaded, up to the end of the list.`;
 }
 
 function toReason(error: unknown) {
