@@ -72,9 +72,10 @@ const FAULTS = [
   ),
   serviceFault(
     'access tokens are revoked',
-    // The fault may also affect the repeated request, so that the service refuses the new token too.
+    // The fault may also revoke a token that has just been refreshed. Its session then gets no new token until this one expires.
     ['401 forwarded', page('service_refuses_sign_in'), INCOMPLETE_EXPORT],
     { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
+    { recoveryMs: LONG_RECOVERY_MS }, // exceeds the lifetime of a token
   ),
   tokenFault('the token endpoint responds 500', NO_TOKEN, { fault: 'status', status: 500 }),
   tokenFault('token requests time out', NO_TOKEN, { fault: 'latency', latencyMs: 9_000 }, true),
