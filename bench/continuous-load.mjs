@@ -107,10 +107,10 @@ try {
 async function measure(kind) {
   const system = await kind.start(settings);
   try {
-    await verifySystem(kind, system, body);
-    const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
     const pids = processTree(system.pid);
     const startMb = memoryMb(pids);
+    await verifySystem(kind, system, body);
+    const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
     const clients = createClients(target);
     await clients.sendFor(WARM_UP_MS);
     const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
