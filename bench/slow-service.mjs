@@ -17,8 +17,8 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
  * Measures what sessions cost if the service takes 20 ms: compares Cloakroom with the same gateway without sessions, and with the bare
- * pass-through. Connections send requests without a pause. Goals: 0.97 of the requests a second, and 0.5 ms at the median. Each round
- * starts new processes, and only one system runs at a time.
+ * pass-through, which may also read from Redis. Connections send requests without a pause. Goals: 0.97 of the requests a second, and 0.5 ms
+ * at the median. Each round starts new processes, and only one system runs at a time.
  *
  * Usage: `npm run bench -- slow-service [--connections 100] [--rounds 5] [--seconds 6]`
  */

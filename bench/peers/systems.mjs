@@ -52,7 +52,12 @@ export const KINDS = [
     title: 'bare undici pass-through that reads from Redis',
     packages: ['undici', 'ioredis'],
     withoutSessions: true,
-    start: async (settings) => startBare('bare-redis', settings, { readsSessions: 'true' }),
+    async start(settings) {
+      const system = await startBare('bare-redis', settings, { readsSessions: 'true' });
+      for (const cookie of system.cookies)
+        await settings.redis.set(`bare:${cookie}`, 'x'.repeat(500), 'EX', 3_600);
+      return system;
+    },
   },
   {
     name: 'cloakroom',
@@ -120,8 +125,6 @@ export const KINDS = [
  */
 async function startBare(name, settings, more) {
   const [accessToken = ''] = settings.grants.map((grant) => grant.accessToken);
-  for (const at of settings.grants.keys())
-    await settings.redis.set(`bare:session=${at}`, 'x'.repeat(500), 'EX', 3_600);
   const system = await startPeer('bare', settings, { accessToken, ...more }, profiling(settings, name));
   return {
     ...system,

@@ -36,10 +36,11 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads sessions in batches, which saves CPU time (docs/decisions/0004). In each turn of the event loop, the first batch has 16
- * keys, and the following ones 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn sends the rest. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a
- * connection, so a session that has ended on one server is never read from another. In a cluster, each read is a separate command, because
- * the keys are in different slots.
+ * Reads sessions in batches, which saves CPU time (docs/decisions/0004). In each turn of the event loop, the first batch has 16 keys, and
+ * the following ones 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn sends the rest. The
+ * command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a session
+ * that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in different
+ * slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
