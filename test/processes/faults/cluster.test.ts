@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { startCluster, type Shard } from '../../support/redis/cluster.ts';
 import * as failovers from '../../support/redis/failover-tests.ts';
-import { PASSWORD, isReplica, isReplicated } from '../../support/redis/redis-node.ts';
+import { PASSWORD, isReplica, untilReplicated } from '../../support/redis/redis-node.ts';
 
 /** Enough sessions for each master to hold at least one. */
 const SESSIONS = 30;
@@ -19,7 +19,7 @@ const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 async function createBoth({ master, replica }: Shard) {
   const sessions = await failovers.createSessions(fleet, SESSIONS);
   // On a busy machine, another master may fail over too, and would lose what its replica doesn't have yet.
-  await eventually(async () => (await Promise.all(topology.nodes.map(isReplicated))).every(Boolean));
+  await Promise.all(topology.nodes.map(untilReplicated));
   const serving = (await isReplica(master)) ? replica : master;
   const keys = new Set((await serving.sendCommand('KEYS', 'cloakroom:session:*')) as string[]);
   const isHeld = ({ id }: TestSession) => keys.has(`cloakroom:session:${hashId(id)}`);

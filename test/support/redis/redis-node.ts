@@ -4,6 +4,7 @@ import {
   type PrivateRedis,
   type PrivateRedisMode,
 } from '../../../src/redis/private-redis.ts';
+import { eventually } from '../eventually.ts';
 import { freePort } from '../fleet/free-port.ts';
 
 /** The password for clients and for connections between nodes. In a URL, this password must be percent-encoded. */
@@ -67,9 +68,11 @@ export async function isReplica(node: RedisNode): Promise<boolean> {
   return Array.isArray(role) && role[0] === 'slave';
 }
 
-/** Resolves with false if a master is ahead of its replica. A node that is a replica, has no replica or has ended counts as replicated. */
-export async function isReplicated(node: RedisNode): Promise<boolean> {
-  const info = String(await node.sendCommand('INFO', 'replication').catch(() => ''));
-  const [, offset] = /^master_repl_offset:(\d+)/m.exec(info) ?? [];
-  return !/^slave0:/m.test(info) || info.includes(`,offset=${offset},`);
+/** Resolves once a node's replica has everything that the node holds now. A node that is a replica, has no replica or has ended needs no wait. */
+export async function untilReplicated(node: RedisNode): Promise<void> {
+  const read = async (offset: RegExp) =>
+    offset.exec(String(await node.sendCommand('INFO', 'replication').catch(() => '')))?.[1];
+  const held = Number((await read(/^master_repl_offset:(\d+)/m)) ?? 0);
+  // The master's offset grows by a message each second, so the two offsets may never be equal.
+  await eventually(async () => Number((await read(/^slave0:.*,offset=(\d+),/m)) ?? Infinity) >= held);
 }
