@@ -124,8 +124,13 @@ export function createSessionStore(options: SessionStoreOptions) {
   /** Replaces a session if it has not changed since it was read; otherwise resolves with null. */
   const replace = async (session: Session, record: SessionRecord): Promise<Session | null> => {
     const { id } = session;
-    const encrypted = encryption.encrypt(JSON.stringify(record), id, keyOf(id));
-    return (await compareAndSet(session, encrypted, '')) ? { id, encrypted, record } : null;
+    const key = keyOf(id);
+    const records = cache.current; // read now, because this record must not enter the cache of keys that change during the write
+    const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
+    if (!(await compareAndSet(session, encrypted, ''))) return null;
+    const replaced = { id, encrypted, record };
+    records.set(id, { key, session: replaced, usesFirstKey: true }); // saves decrypting it for the next request
+    return replaced;
   };
 
   /** Ends a session so that a write in flight can't restore it. Resolves to true if the session existed. */

@@ -32,12 +32,12 @@ beforeEach(() => {
   id = randomBytes(32).toString('base64url');
 });
 
-const createStore = () =>
+const createStore = (encryption = createEncryption({ current: [KEY] })) =>
   createSessionStore({
     redis,
     readSession: createSessionReads(redis, IDLE_SECONDS),
     prefix: 'test:',
-    encryption: createEncryption({ current: [KEY] }),
+    encryption,
     idleSeconds: IDLE_SECONDS,
     maxSeconds: 1_000,
     log: createLog('silent'),
@@ -119,6 +119,26 @@ describe('replacing a session', () => {
     if (current === null) throw new Error('not replaced');
     await store.replace(current, { ...record(), refreshedAt: 7 });
     expect((await other.read(id))?.record.refreshedAt).toBe(7);
+  });
+
+  test('needs no decryption in the same process, unless the session keys change during the write', async () => {
+    const keys = { current: [KEY] };
+    const encryption = createEncryption(keys);
+    let decryptions = 0;
+    const decrypt = (...value: Parameters<typeof encryption.decrypt>) => {
+      decryptions += 1;
+      return encryption.decrypt(...value);
+    };
+    const own = createStore({ ...encryption, decrypt });
+    const current = await own.replace(session, { ...record(), refreshedAt: 7 });
+    expect((await own.read(id))?.record).toEqual({ ...record(), refreshedAt: 7 });
+    expect(decryptions).toBe(0);
+    if (current === null) throw new Error('not replaced');
+    const replacing = own.replace(current, { ...record(), refreshedAt: 8 });
+    keys.current = [randomBytes(32)];
+    expect(await replacing).not.toBeNull();
+    expect(await own.read(id)).toBeNull();
+    expect(decryptions).toBe(1);
   });
 
   test('never overwrites a newer record', async () => {
