@@ -265,14 +265,9 @@ function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInte
     });
 }
 
-/** Returns whether RFC 6749 defines an error code. */
-export function isStandardErrorCode(code: string): boolean {
-  return STANDARD_ERROR_CODES.has(code);
-}
-
-/** Returns an error code in a form that may be logged. An unknown code may quote the request or any query value. */
+/** Returns an error code if RFC 6749 defines it. Any other code must not be logged, because it may quote the request or any query value. */
 export function toLoggableCode(code: string): string {
-  return isStandardErrorCode(code) ? code : 'an unknown error';
+  return STANDARD_ERROR_CODES.has(code) ? code : 'an unknown error';
 }
 
 function toOutcome(error: OAuthError | TokenEndpointError): TokenEndpointOutcome {

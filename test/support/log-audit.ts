@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { parse } from 'cookie';
-import { isStandardErrorCode } from '../../src/oauth/client.ts';
+import { toLoggableCode } from '../../src/oauth/client.ts';
 
 /** The folder that scripts/jest.mjs searches after all tests. Without a folder, nothing is recorded. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
@@ -80,7 +80,7 @@ function recordCookie(value = ''): void {
 /** Records query values that look like secrets, except standard OAuth error codes. */
 export function recordQueryValues(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
-    const isErrorCode = name === 'error' && isStandardErrorCode(value);
+    const isErrorCode = name === 'error' && toLoggableCode(value) === value;
     if (!isErrorCode && value.length >= SHORTEST_SENT && /^[\w.~-]+$/.test(value))
       recordSecret(`query: ${name}`, value);
   }
