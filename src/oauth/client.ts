@@ -265,7 +265,7 @@ function declineUnless(maySend: () => boolean): Dispatcher.DispatcherComposeInte
     });
 }
 
-/** Returns an error code if RFC 6749 defines it. Any other code must not be logged, because it may quote the request or any query value. */
+/** Returns an error code if RFC 6749 defines it, otherwise a fixed text. An unknown code may quote the request or any query value. */
 export function toLoggableCode(code: string): string {
   return STANDARD_ERROR_CODES.has(code) ? code : 'an unknown error';
 }

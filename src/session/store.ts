@@ -125,12 +125,16 @@ export function createSessionStore(options: SessionStoreOptions) {
   const replace = async (session: Session, record: SessionRecord): Promise<Session | null> => {
     const { id } = session;
     const key = keyOf(id);
-    const records = cache.current; // read now, because this record must not enter the cache of keys that change during the write
-    const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
+    const text = JSON.stringify(record);
+    // Read now: if the session keys change during the write, the record must not enter the cache of the new keys.
+    const records = cache.current;
+    const encrypted = encryption.encrypt(text, id, key);
     if (!(await compareAndSet(session, encrypted, ''))) return null;
-    const replaced = { id, encrypted, record };
-    records.set(id, { key, session: replaced, usesFirstKey: true }); // saves decrypting it for the next request
-    return replaced;
+    // The next request needs no decryption. Parse the text, so that the cached record is the one that other processes read.
+    const cached = parseRecord(text);
+    if (cached !== null)
+      records.set(id, { key, session: { id, encrypted, record: cached }, usesFirstKey: true });
+    return { id, encrypted, record };
   };
 
   /** Ends a session so that a write in flight can't restore it. Resolves to true if the session existed. */

@@ -68,11 +68,14 @@ export async function isReplica(node: RedisNode): Promise<boolean> {
   return Array.isArray(role) && role[0] === 'slave';
 }
 
-/** Resolves once a node's replica has everything that the node holds now. A node that is a replica, has no replica or has ended needs no wait. */
+/**
+ * Resolves once a node's replica has everything that the node holds now. Resolves at once if the node is a replica, has no replica or does
+ * not reply. Does not follow a failover during the wait.
+ */
 export async function untilReplicated(node: RedisNode): Promise<void> {
-  const read = async (offset: RegExp) =>
-    offset.exec(String(await node.sendCommand('INFO', 'replication').catch(() => '')))?.[1];
+  const read = async (pattern: RegExp) =>
+    pattern.exec(String(await node.sendCommand('INFO', 'replication').catch(() => '')))?.[1];
   const held = Number((await read(/^master_repl_offset:(\d+)/m)) ?? 0);
-  // The master's offset grows by a message each second, so the two offsets may never be equal.
+  // The master's offset grows by a message each second, so the two offsets may never be seen equal.
   await eventually(async () => Number((await read(/^slave0:.*,offset=(\d+),/m)) ?? Infinity) >= held);
 }
