@@ -308,7 +308,7 @@ test.each([undefined, 'br', 'gzip'] as const)(
 );
 
 test.each(['br', 'gzip'] as const)(
-  'an export that fails before the first output of the compressor has sent its head (%s)',
+  'an export that fails on its second page has sent its head (%s)',
   async (coding) => {
     const sent: Buffer[] = [];
     const socket = new Writable({ write: (chunk: Buffer, _encoding, done) => done(void sent.push(chunk)) });
@@ -316,7 +316,8 @@ test.each(['br', 'gzip'] as const)(
       yield ['{}'];
       throw new AppError('service_unreachable');
     });
-    expect(Buffer.concat(sent).toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:\S+: .*\r\n)+\r\n$/);
+    // The compressor runs in another thread, so its first bytes may follow.
+    expect(Buffer.concat(sent).toString('latin1')).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:\S+: .*\r\n)+\r\n/);
   },
 );
 
