@@ -15,7 +15,7 @@ export function loadServer({ saveCache = false, folder = new URL('server/', impo
   const url = new URL('run.cjs', folder);
   const cacheUrl = new URL('run.cache', folder);
   const source = readFileSync(url);
-  // Only comments contain other characters than ASCII. Read as UTF-8, those would double the size of the source in memory.
+  // Node keeps a Latin-1 string of more than 1 MB outside V8's heap, with one byte for each character.
   const script = new Script(source.toString('latin1'), {
     filename: 'server/run.cjs', // without the folder, because V8 takes the name from the cache
     ...(!saveCache && { cachedData: readCache(cacheUrl, source) }),
