@@ -240,8 +240,8 @@ function isHttpsUrl(text: string): boolean {
   return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+/** The formats of dates. They are created for the first date, because creating them loads 5 MB of ICU's data. */
+let formats: { day: Intl.DateTimeFormat; moment: Intl.DateTimeFormat } | undefined;
 const YEAR_10000 = Date.UTC(10_000, 0);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
@@ -250,7 +250,15 @@ function toMoment(value: unknown): Moment | undefined {
   const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;
   if (typeof ms !== 'number' || !(ms > 0 && ms < YEAR_10000)) return undefined;
   const date = new Date(ms);
-  return { iso: date.toISOString(), day: DAY.format(date), moment: `${MOMENT.format(date)} UTC` };
+  formats ??= {
+    day: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }),
+    moment: new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
+  };
+  return {
+    iso: date.toISOString(),
+    day: formats.day.format(date),
+    moment: `${formats.moment.format(date)} UTC`,
+  };
 }
 
 function isPlainObject(value: unknown): value is Fields {
