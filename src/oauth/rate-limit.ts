@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo, type Store } from 'express-rate-limit';
 import { RedisStore, type RedisReply } from 'rate-limit-redis';
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 import type { Config, Secrets } from '../config/load.ts';
 import { derive, type Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
@@ -118,7 +118,7 @@ export function createLocalCounts({
   readonly windowMs: number;
   readonly now: () => number;
 }) {
-  const counts = new LRUCache<string, { hits: number; readonly endsAt: number }>({ max: MAX_LOCAL_COUNTS });
+  const counts = createBoundedCache<{ hits: number; readonly endsAt: number }>(MAX_LOCAL_COUNTS);
   return {
     increment(key: string) {
       const at = now();

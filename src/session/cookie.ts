@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { parse, serialize, type SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { derive, type Reloadable } from '../config/reloadable.ts';
 
 /** A session cookie with a valid signature. */
@@ -30,7 +30,7 @@ export function createSessionCookie(options: {
   const name = options.https ? '__Host-Http-cloakroom' : 'cloakroom';
   const attributes = { path: '/', httpOnly: true, secure: options.https, sameSite: options.sameSite };
   const secrets = derive(options.sessionKeys, (keys) => keys.map(signingSecret));
-  const cache = derive(secrets, () => new LRUCache<string, VerifiedCookie>({ max: MAX_CACHED_HEADERS }));
+  const cache = derive(secrets, () => createBoundedCache<VerifiedCookie>(MAX_CACHED_HEADERS));
 
   const verify = (header: string): VerifiedCookie | null => {
     const value = parse(header)[name];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Registry } from 'prom-client';
+import { createBoundedCache } from '../bounded-cache.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createCounter } from '../observability/prometheus.ts';
@@ -59,7 +59,7 @@ export function sessionLogFields(id: string, context: RequestContext | undefined
 }
 
 /** Log ids keyed by session id, cached because every request logs one. */
-const logIds = new LRUCache<string, string>({ max: 10_000 });
+const logIds = createBoundedCache<string>(10_000);
 
 /**
  * Returns the id of a session for use in logs, which is the same in every process and under every session key. The log id

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { derive } from '../config/reloadable.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -68,10 +68,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   // the rest of a proxied request; hashing the id for the key name accounts for much of that. A cached record is used only if the id and
   // the encrypted bytes match. A value copied to another session's key is therefore decrypted again and refused. Changing the session keys
   // clears the cache, because a removed key must no longer decrypt anything.
-  const cache = derive(
-    encryption.keyring,
-    () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
-  );
+  const cache = derive(encryption.keyring, () => createBoundedCache<CachedRecord>(MAX_CACHED_RECORDS));
 
   // peek() suffices here, because decrypt() marks the entry as recently used.
   const keyOf = (id: string) => cache.current.peek(id)?.key ?? sessionKey(options.prefix, id);
