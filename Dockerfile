@@ -53,7 +53,7 @@ USER 1000:1000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "dist/cli/health.js"]
 # The same options as `npm start` (docs/deploy.md, "systemd").
-ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8"]
+ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=4", "--v8-pool-size=1"]
 CMD ["dist/main.js"]
 
 # The version comes last, so that a new version does not rebuild other layers. The default VERSION is the version in

@@ -11,4 +11,5 @@ const { run } = loadServer();
 // the code caches.
 setFlagsFromString('--no-allocation-site-pretenuring');
 setFlagsFromString('--no-parallel-scavenge');
+setFlagsFromString('--heap-growing-percent=30');
 process.exit(await run(process, sighup));

@@ -134,7 +134,11 @@ async function startBare(name, settings, more) {
 }
 
 /** The V8 options that src/main.ts sets. */
-const V8_OPTIONS = ['--no-allocation-site-pretenuring', '--no-parallel-scavenge'];
+const V8_OPTIONS = [
+  '--no-allocation-site-pretenuring',
+  '--no-parallel-scavenge',
+  '--heap-growing-percent=30',
+];
 
 /** Cloakroom without its sessions. Not one of KINDS, because it shows only what sessions cost. @type {Kind} */
 export const WITHOUT_SESSIONS = {

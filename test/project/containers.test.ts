@@ -60,11 +60,12 @@ describe('the Dockerfile', () => {
     }
   });
 
-  test('passes the same options to Node as npm start', () => {
+  test('passes the same options to Node as npm start and the systemd unit', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const options = scripts['start']?.match(/--[\w-]+(?:=\S+)?/g) ?? [];
     expect(options.length).toBeGreaterThan(0);
     expect(text).toContain(`"node", ${options.map((option) => JSON.stringify(option)).join(', ')}]`);
+    expect(read('docs/deploy.md')).toContain(`ExecStart=/usr/bin/node ${options.join(' ')} dist/main.js\n`);
   });
 
   test('does not run commands in a shell', () => {
