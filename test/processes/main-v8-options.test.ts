@@ -26,7 +26,7 @@ test('a process without options on its command line does not pretenure, collects
   const growsBy30Percent = (line: string) => /HeapController\] (?:Limit: .*\(1\.3\)|factor 1\.3 )/.test(line);
   await eventually(async () => {
     await Promise.all(Array.from({ length: 50 }, async () => (await fetch(`${url}/healthz`)).text()));
-    return collections().length > 0 && lines().some(growsBy30Percent);
+    return collections().length > 0 && program.lines().some(growsBy30Percent);
   });
   expect(lines().filter((line) => line.startsWith('pretenuring:'))).toEqual([]);
   expect(collections().filter((line) => !line.includes('background.scavenge.parallel=0.00'))).toEqual([]);
