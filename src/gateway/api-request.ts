@@ -58,10 +58,10 @@ export class Timing {
     this.#partBeganAt = startedAt;
   }
 
-  /** Adds the time since the last measurement, or since the start, to a stage. */
-  add(part: 'session' | 'token' | 'service'): void {
+  /** Adds the time since `beganAt`, by default since the last measurement or the start of the request, to a stage. */
+  add(part: 'session' | 'token' | 'service', beganAt = this.#partBeganAt): void {
     const now = performance.now();
-    this[part] += now - this.#partBeganAt;
+    this[part] += now - beganAt;
     this.#partBeganAt = now;
   }
 

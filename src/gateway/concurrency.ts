@@ -75,6 +75,12 @@ export function createConcurrencyLimits(limits: {
       connected += 1;
     };
     return {
+      /** Takes a connection if the session may use another one. Otherwise returns false. */
+      tryConnect(): boolean {
+        if (!mayConnect(session)) return false;
+        connect();
+        return true;
+      },
       /**
        * Returns null if the request may use a connection immediately. Otherwise returns a promise that resolves once the
        * session may use another connection. The promise rejects with `service_timeout` after `timeoutMs`, or with

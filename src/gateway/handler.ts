@@ -13,9 +13,9 @@ import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { RequestAbortedError, createApiRequest, endApiRequest, type ApiRequest } from './api-request.ts';
 import { checkHead } from './checks.ts';
-import { createConcurrencyLimits } from './concurrency.ts';
+import { createConcurrencyLimits, type RequestSlot } from './concurrency.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { proxyRequest } from './proxy.ts';
+import { UpstreamRequest, proxyRequest } from './proxy.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 
 export interface GatewayDeps {
@@ -75,15 +75,24 @@ export function createGateway(
       const slot = (request.slot = limits.acquire(id));
       // Start reading the body now, because Node keeps each unread chunk as a separate object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
+      const early = sendEarly(request, slot, id);
       let session: Session | null;
       try {
         session = await store.read(id, request);
+        if (session === null) throw new SessionEndedError();
+      } catch (error) {
+        early?.drop();
+        throw error;
       } finally {
         // Don't use .finally(), which would create three more promises for every request.
-        times.add('session');
+        times.add('session', request.startedAt);
       }
-      if (session === null) throw new SessionEndedError();
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
+      if (early !== null) {
+        tokens.unexpiredToken(session, request); // for its effects
+        early.onSessionRead(session);
+        return;
+      }
       if (request.body !== null) {
         // Wait for the start of the body first. Otherwise, a slow client would occupy a connection that other requests need.
         await request.body.startReceived();
@@ -100,6 +109,21 @@ export function createGateway(
     } catch (error) {
       fail(request, error);
     }
+  };
+
+  /**
+   * Sends a GET or HEAD request to the service while the session is being read, with the token from the last read. Otherwise, each request
+   * would wait for Redis and then for the service. Returns null if the request has to wait for the session or for a connection.
+   */
+  const sendEarly = (request: ApiRequest, slot: RequestSlot, id: string): UpstreamRequest | null => {
+    const { method } = request.req;
+    if ((method !== 'GET' && method !== 'HEAD') || request.body !== null) return null;
+    const session = store.lastRead(id);
+    const accessToken = session && tokens.tokenOfLastRead(session);
+    if (accessToken === null || !slot.tryConnect()) return null;
+    const early = new UpstreamRequest(proxy, request, accessToken, null, undefined);
+    early.send();
+    return early;
   };
 
   const fail = (request: ApiRequest, error: unknown): void => {

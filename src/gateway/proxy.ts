@@ -48,7 +48,8 @@ type UndiciHandler = Required<
 /**
  * Progress of the response from the service:
  * - `awaited`: nothing has arrived, except possibly 1xx responses.
- * - `held`: a 401 is held back until the access token has been refreshed. The connection to the service is paused after the head.
+ * - `held`: the response is held back until the session has been read or, after a 401, until the access token has been refreshed. The
+ *   connection to the service is paused after the head.
  * - `head`: the head is being sent to the client.
  * - `body`: the body is being sent to the client.
  * - `ended`: the response is complete, or the request has failed.
@@ -62,21 +63,22 @@ type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
  * Implements undici's older handler API, because the newer API parses all response headers into an object that the gateway doesn't need
  * (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves in one packet.
  */
-class UpstreamRequest implements UndiciHandler, PooledHandler {
+export class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
-  /** Null for the second attempt, so that a second 401 is sent to the client. */
-  readonly #session: Session | null;
+  /** Undefined until the session has been read. Null for the second attempt, so that a second 401 is sent to the client. */
+  #session: Session | null | undefined;
   /** Limits the wait for the response. undici's own timer starts only once there is a connection and restarts on each 1xx. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
   #status = 0;
   #headers: RawHeaders = [];
-  /** How the held-back 401 response ended; null until it has ended. */
+  /** How the held-back response ended; null until it has ended. */
   #heldEnd: 'complete' | Error | null = null;
   #isPaused = false;
+  #sentAt = 0;
   /** Functions from undici that abort the request and resume a paused response. */
   #abortRequest: ((reason: Error) => void) | null = null;
   #resumeResponse: (() => void) | null = null;
@@ -86,7 +88,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     request: ApiRequest,
     accessToken: string,
     body: Readable | Buffer | null,
-    session: Session | null,
+    session: Session | null | undefined,
   ) {
     this.#deps = deps;
     this.#request = request;
@@ -99,6 +101,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   send(): void {
     const { req, target } = this.#request;
     this.#request.upstream = this;
+    this.#sentAt = performance.now();
     const headers = toUpstreamHeaders(req.rawHeaders, this.#accessToken, this.#request);
     const options = { path: target, method: req.method ?? 'GET', headers, body: this.#body };
     this.#deps.upstream.dispatch(options, this);
@@ -130,14 +133,29 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#status = status;
     this.#headers = rawHeaders.map((part) => part.toString('latin1'));
     this.#resumeResponse = resume;
-    this.#request.times.add('service');
+    this.#request.times.add('service', this.#sentAt);
     this.#request.upstreamStatus = status;
-    if (status === 401 && this.#session !== null) {
-      this.#state = 'held';
-      this.#isPaused = true;
-      void this.#refreshAndRepeat(this.#session);
-    } else this.#sendHead();
+    if (this.#session === undefined) this.#hold();
+    else this.#onHead(this.#session);
     return !this.#isPaused;
+  }
+
+  #hold(): void {
+    this.#state = 'held';
+    this.#isPaused = true;
+  }
+
+  /** Releases the response of a request that was sent before its session had been read. */
+  onSessionRead(session: Session): void {
+    this.#session = session;
+    if (this.#state === 'held') this.#onHead(session);
+  }
+
+  #onHead(session: Session | null): void {
+    if (this.#status === 401 && session !== null) {
+      this.#hold();
+      void this.#refreshAndRepeat(session);
+    } else this.#sendHead();
   }
 
   /** Repeats the request with a new token. If there is no new token or the body was not kept, sends the held-back 401 to the client. */
@@ -156,13 +174,13 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
         this.#sendHead();
         return;
       }
-      this.#drop();
+      this.drop();
       times.replayed = true;
       request.upstreamStatus = undefined; // metrics count the response to the second attempt
       request.token = 'replayed';
       new UpstreamRequest(this.#deps, request, newToken, body, null).send();
     } catch (error) {
-      this.#drop();
+      this.drop();
       fail(request, error);
     }
   }
@@ -172,7 +190,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const { res, requestId, times } = this.#request;
     this.#state = 'head';
     if (this.#heldEnd instanceof Error) {
-      this.#fail(this.#heldEnd); // a partial 401 must not look complete
+      this.#fail(this.#heldEnd); // a partial response must not look complete
       return;
     }
     if (hasUnsupportedCoding(this.#headers)) {
@@ -223,7 +241,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse?.();
   }
 
-  /** Resumes a paused response. If a 401 is held back, everything but the end of its body has already arrived. */
+  /** Resumes a paused response. If it is held back, everything but the end of its body has already arrived. */
   onServiceClosed(): void {
     this.#resume();
   }
@@ -257,17 +275,20 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   }
 
   /** Aborts the upstream request, because the client will get a different response. */
-  #drop(): void {
+  drop(): void {
     this.#state = 'ended';
     this.abort();
   }
 
   #fail(error: Error): void {
     clearTimeout(this.#timer);
+    if (this.#state === 'awaited') {
+      this.#request.times.add('service', this.#sentAt);
+      if (this.#session === undefined) this.#state = 'held';
+    }
     if (this.#state === 'held')
-      this.#heldEnd ??= error; // #refreshAndRepeat() continues, and #sendHead() checks this
+      this.#heldEnd ??= error; // #sendHead() checks this, once the session has been read or the token refreshed
     else if (this.#state !== 'ended') {
-      if (this.#state === 'awaited') this.#request.times.add('service');
       this.#state = 'ended';
       this.#deps.fail(this.#request, error);
     }

@@ -70,6 +70,9 @@ export function createSessionStore(options: SessionStoreOptions) {
   // clears the cache, because a removed key must no longer decrypt anything.
   const cache = derive(encryption.keyring, () => createBoundedCache<CachedRecord>(MAX_CACHED_RECORDS));
 
+  /** Whether Redis replied to the last read. */
+  let isReadable = false;
+
   // peek() suffices here, because decrypt() marks the entry as recently used.
   const keyOf = (id: string) => cache.current.peek(id)?.key ?? sessionKey(options.prefix, id);
 
@@ -154,7 +157,25 @@ export function createSessionStore(options: SessionStoreOptions) {
      * reads its session from Redis, so a sign-out takes effect immediately in every process (docs/decisions/0002 and 0004).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
-      return toSession(id, await readSession(keyOf(id)), context);
+      let encrypted: string | null;
+      try {
+        encrypted = await readSession(keyOf(id));
+        isReadable = true;
+      } catch (error) {
+        isReadable = false;
+        cache.current.delete(id);
+        throw error;
+      }
+      const session = toSession(id, encrypted, context);
+      if (session === null) cache.current.delete(id);
+      return session;
+    },
+    /**
+     * Returns a session as this process last read it. Returns null if the process does not have it, or if a read has failed since. The session
+     * may have ended, so nothing may reach the client until `read` has resolved to a session (docs/decisions/0004).
+     */
+    lastRead(id: string): Session | null {
+      return isReadable ? (cache.current.peek(id)?.session ?? null) : null;
     },
     /** Reads a session without restarting its idle timeout. `idleExpiresAt` is in ms since the epoch. */
     async peek(id: string, context?: RequestContext) {

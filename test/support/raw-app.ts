@@ -20,9 +20,11 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   return {
     testApp,
     service,
-    /** Creates another session for later requests. */
+    /** Creates another session for later requests. Resolves with the session id. */
     async createSession(grant?: Partial<Grant>) {
-      ({ cookie } = await testApp.createSession(grant));
+      const session = await testApp.createSession(grant);
+      ({ cookie } = session);
+      return session.id;
     },
     /** Returns the head of a request in the session, including the final empty line. */
     head,

@@ -103,6 +103,11 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     unexpiredToken,
 
+    /** Returns the access token of a session that may have ended, or null if the token has expired or is about to. Has no effects. */
+    tokenOfLastRead({ record }: Session): string | null {
+      return record.grant.expiresAt <= now() || isExpiring(record) ? null : record.grant.accessToken;
+    },
+
     /** Resolves with an unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
     async accessToken(session: Session, context?: RequestContext): Promise<string> {
       const { id, record } = session;
