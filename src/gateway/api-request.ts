@@ -58,7 +58,10 @@ export class Timing {
     this.#partBeganAt = startedAt;
   }
 
-  /** Adds the time since `beganAt`, by default since the last measurement or the start of the request, to a stage. */
+  /**
+   * Adds the time since `beganAt` to a stage. By default, that is the last measurement or the start of the request. Pass it for stages that
+   * may overlap.
+   */
   add(part: 'session' | 'token' | 'service', beganAt = this.#partBeganAt): void {
     const now = performance.now();
     this[part] += now - beganAt;

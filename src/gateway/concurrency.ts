@@ -74,13 +74,14 @@ export function createConcurrencyLimits(limits: {
       session.connected += 1;
       connected += 1;
     };
+    /** Takes a connection without waiting. Returns false if the session may not use another one. */
+    const tryConnect = (): boolean => {
+      if (!mayConnect(session)) return false;
+      connect();
+      return true;
+    };
     return {
-      /** Takes a connection if the session may use another one. Otherwise returns false. */
-      tryConnect(): boolean {
-        if (!mayConnect(session)) return false;
-        connect();
-        return true;
-      },
+      tryConnect,
       /**
        * Returns null if the request may use a connection immediately. Otherwise returns a promise that resolves once the
        * session may use another connection. The promise rejects with `service_timeout` after `timeoutMs`, or with
@@ -88,10 +89,7 @@ export function createConcurrencyLimits(limits: {
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
         if (state === 'released') throw new RequestAbortedError(); // a connection taken now would never be released
-        if (mayConnect(session)) {
-          connect();
-          return null;
-        }
+        if (tryConnect()) return null;
         const { promise, cancel } = wait(session, timeoutMs, connect);
         cancelWait = cancel;
         return promise;

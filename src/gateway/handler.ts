@@ -15,7 +15,7 @@ import { RequestAbortedError, createApiRequest, endApiRequest, type ApiRequest }
 import { checkHead } from './checks.ts';
 import { createConcurrencyLimits, type RequestSlot } from './concurrency.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { UpstreamRequest, proxyRequest } from './proxy.ts';
+import { proxyRequest, sendEarly, type EarlyRequest } from './proxy.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 
 export interface GatewayDeps {
@@ -75,13 +75,14 @@ export function createGateway(
       const slot = (request.slot = limits.acquire(id));
       // Start reading the body now, because Node keeps each unread chunk as a separate object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
-      const early = sendEarly(request, slot, id);
+      const early = trySendEarly(request, slot, id);
       let session: Session | null;
       try {
         session = await store.read(id, request);
         if (session === null) throw new SessionEndedError();
       } catch (error) {
-        early?.drop();
+        early?.abort();
+        times.service = 0; // the client must not learn when the service responded
         throw error;
       } finally {
         // Don't use .finally(), which would create three more promises for every request.
@@ -89,7 +90,8 @@ export function createGateway(
       }
       if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (early !== null) {
-        tokens.unexpiredToken(session, request); // for its effects
+        // The request already has a token. This records its use for the access log, and refreshes an expiring token in the background.
+        tokens.unexpiredToken(session, request);
         early.onSessionRead(session);
         return;
       }
@@ -112,18 +114,15 @@ export function createGateway(
   };
 
   /**
-   * Sends a GET or HEAD request to the service while the session is being read, with the token from the last read. Otherwise, each request
-   * would wait for Redis and then for the service. Returns null if the request has to wait for the session or for a connection.
+   * Sends a GET or HEAD request to the service before its session has been read, with the cached token, so that it need not wait for Redis
+   * (docs/decisions/0021). Returns null if the request has to wait for its session or for a connection.
    */
-  const sendEarly = (request: ApiRequest, slot: RequestSlot, id: string): UpstreamRequest | null => {
+  const trySendEarly = (request: ApiRequest, slot: RequestSlot, id: string): EarlyRequest | null => {
     const { method } = request.req;
     if ((method !== 'GET' && method !== 'HEAD') || request.body !== null) return null;
-    const session = store.lastRead(id);
-    const accessToken = session && tokens.tokenOfLastRead(session);
-    if (accessToken === null || !slot.tryConnect()) return null;
-    const early = new UpstreamRequest(proxy, request, accessToken, null, undefined);
-    early.send();
-    return early;
+    const cached = store.cached(id);
+    const accessToken = cached && tokens.earlyToken(cached);
+    return accessToken !== null && slot.tryConnect() ? sendEarly(proxy, request, accessToken) : null;
   };
 
   const fail = (request: ApiRequest, error: unknown): void => {

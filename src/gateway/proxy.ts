@@ -21,7 +21,7 @@ export interface ProxyDeps {
   readonly timeoutMs: number;
   /** Headers for every response, as alternating names and values. */
   readonly responseHeaders: RawHeaders;
-  /** Called at most once per request, if the client does not get a complete response from the service. */
+  /** Called at most once per request, if the client does not get a complete response from the service. Not called after `abort`. */
   readonly fail: (request: ApiRequest, error: unknown) => void;
 }
 
@@ -40,6 +40,16 @@ export function proxyRequest(
   else new UpstreamRequest(deps, request, accessToken, request.body?.stream ?? null, session).send();
 }
 
+/** A request that is sent before its session has been read. */
+export type EarlyRequest = Pick<UpstreamRequest, 'onSessionRead' | 'abort'>;
+
+/** Sends a request without a body before its session has been read. Holds the response back until `onSessionRead` or `abort` is called. */
+export function sendEarly(deps: ProxyDeps, request: ApiRequest, accessToken: string): EarlyRequest {
+  const upstream = new UpstreamRequest(deps, request, accessToken, null, 'unread');
+  upstream.send();
+  return upstream;
+}
+
 /** The methods that undici 7 calls. The undici types declare these methods as optional. */
 type UndiciHandler = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
@@ -48,8 +58,8 @@ type UndiciHandler = Required<
 /**
  * Progress of the response from the service:
  * - `awaited`: nothing has arrived, except possibly 1xx responses.
- * - `held`: the response is held back until the session has been read or, after a 401, until the access token has been refreshed. The
- *   connection to the service is paused after the head.
+ * - `held`: the response, or the error that replaces it, waits for the session or, after a 401, for a new token. If a head has arrived, the
+ *   connection to the service is paused.
  * - `head`: the head is being sent to the client.
  * - `body`: the body is being sent to the client.
  * - `ended`: the response is complete, or the request has failed.
@@ -63,13 +73,13 @@ type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
  * Implements undici's older handler API, because the newer API parses all response headers into an object that the gateway doesn't need
  * (docs/decisions/0001). Responses are forwarded without promises, so a response that arrives in one packet leaves in one packet.
  */
-export class UpstreamRequest implements UndiciHandler, PooledHandler {
+class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
-  /** Undefined until the session has been read. Null for the second attempt, so that a second 401 is sent to the client. */
-  #session: Session | null | undefined;
+  /** Null for the second attempt, so that a second 401 is sent to the client. */
+  #session: Session | 'unread' | null;
   /** Limits the wait for the response. undici's own timer starts only once there is a connection and restarts on each 1xx. */
   readonly #timer: NodeJS.Timeout;
   #state: ResponseState = 'awaited';
@@ -88,7 +98,7 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
     request: ApiRequest,
     accessToken: string,
     body: Readable | Buffer | null,
-    session: Session | null | undefined,
+    session: Session | 'unread' | null,
   ) {
     this.#deps = deps;
     this.#request = request;
@@ -109,7 +119,7 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
 
   onConnect(abort: (reason: Error) => void): void {
     this.#abortRequest = abort;
-    if (this.#state === 'ended') {
+    if (this.#state === 'ended' || this.#heldEnd !== null) {
       abort(new RequestAbortedError()); // the request ended while the connection was being opened
       return;
     }
@@ -135,8 +145,8 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse = resume;
     this.#request.times.add('service', this.#sentAt);
     this.#request.upstreamStatus = status;
-    if (this.#session === undefined) this.#hold();
-    else this.#onHead(this.#session);
+    if (this.#session === 'unread') this.#hold();
+    else this.#refreshOrSend(this.#session);
     return !this.#isPaused;
   }
 
@@ -145,13 +155,14 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#isPaused = true;
   }
 
-  /** Releases the response of a request that was sent before its session had been read. */
+  /** Lets the response of an early request reach the client, now or when it arrives. */
   onSessionRead(session: Session): void {
     this.#session = session;
-    if (this.#state === 'held') this.#onHead(session);
+    if (this.#state === 'held') this.#refreshOrSend(session);
   }
 
-  #onHead(session: Session | null): void {
+  /** Continues once the outcome and the session are known. */
+  #refreshOrSend(session: Session | null): void {
     if (this.#status === 401 && session !== null) {
       this.#hold();
       void this.#refreshAndRepeat(session);
@@ -174,23 +185,23 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
         this.#sendHead();
         return;
       }
-      this.drop();
+      this.abort();
       times.replayed = true;
       request.upstreamStatus = undefined; // metrics count the response to the second attempt
       request.token = 'replayed';
       new UpstreamRequest(this.#deps, request, newToken, body, null).send();
     } catch (error) {
-      this.drop();
+      this.abort();
       fail(request, error);
     }
   }
 
-  /** Sends the head to the client, then the body as fast as the client reads it. */
+  /** Sends the head to the client, then the body as fast as the client reads it. If a held-back response failed, reports the error instead. */
   #sendHead(): void {
     const { res, requestId, times } = this.#request;
     this.#state = 'head';
     if (this.#heldEnd instanceof Error) {
-      this.#fail(this.#heldEnd); // a partial response must not look complete
+      this.#abortFor(this.#heldEnd); // nothing has been sent, so the client can still get a problem
       return;
     }
     if (hasUnsupportedCoding(this.#headers)) {
@@ -263,8 +274,10 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#fail(toProblem(error));
   }
 
-  /** Aborts the request because the client has disconnected. */
+  /** Ends the request without reporting its outcome, because the client has disconnected or gets a different response. */
   abort(): void {
+    if (this.#state === 'awaited') this.#request.times.add('service', this.#sentAt);
+    this.#state = 'ended';
     this.#abortFor(new RequestAbortedError());
   }
 
@@ -274,17 +287,11 @@ export class UpstreamRequest implements UndiciHandler, PooledHandler {
     else this.#abortRequest(reason);
   }
 
-  /** Aborts the upstream request, because the client will get a different response. */
-  drop(): void {
-    this.#state = 'ended';
-    this.abort();
-  }
-
   #fail(error: Error): void {
     clearTimeout(this.#timer);
     if (this.#state === 'awaited') {
       this.#request.times.add('service', this.#sentAt);
-      if (this.#session === undefined) this.#state = 'held';
+      if (this.#session === 'unread') this.#state = 'held';
     }
     if (this.#state === 'held')
       this.#heldEnd ??= error; // #sendHead() checks this, once the session has been read or the token refreshed

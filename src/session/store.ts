@@ -70,8 +70,8 @@ export function createSessionStore(options: SessionStoreOptions) {
   // clears the cache, because a removed key must no longer decrypt anything.
   const cache = derive(encryption.keyring, () => createBoundedCache<CachedRecord>(MAX_CACHED_RECORDS));
 
-  /** Whether Redis replied to the last read. */
-  let isReadable = false;
+  /** Whether the last read of any session succeeded. */
+  let lastReadSucceeded = false;
 
   // peek() suffices here, because decrypt() marks the entry as recently used.
   const keyOf = (id: string) => cache.current.peek(id)?.key ?? sessionKey(options.prefix, id);
@@ -93,12 +93,14 @@ export function createSessionStore(options: SessionStoreOptions) {
     return decrypted;
   };
 
+  const isTooOld = ({ record }: Session) => record.createdAt + maxSeconds * 1_000 <= now();
+
   const toSession = (id: string, encrypted: string | null, context?: RequestContext): Session | null => {
     if (encrypted === null || encrypted === TOMBSTONE) return null;
     const decrypted = decrypt(id, encrypted, context);
     if (decrypted === null) return null;
     const { session } = decrypted;
-    if (session.record.createdAt + maxSeconds * 1_000 <= now()) {
+    if (isTooOld(session)) {
       end(id).then(
         (ended) => ended && options.sessionEvents?.ended(id, 'age', context),
         (error: unknown) => log.warn({ err: error }, 'session not ended at its maximum age'),
@@ -139,9 +141,11 @@ export function createSessionStore(options: SessionStoreOptions) {
 
   /** Ends a session so that a write in flight can't restore it. Resolves to true if the session existed. */
   const end = async (id: string): Promise<boolean> => {
-    const key = keyOf(id);
-    cache.current.delete(id);
-    return (await storeReply(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
+    try {
+      return (await storeReply(redis.eval(END, 1, keyOf(id), TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
+    } finally {
+      cache.current.delete(id); // not earlier, because a read in flight may add it again
+    }
   };
 
   return {
@@ -149,8 +153,11 @@ export function createSessionStore(options: SessionStoreOptions) {
     end,
     /** Ends a session if it has not changed since it was read, and then resolves to true. */
     async endUnchanged(session: Session): Promise<boolean> {
-      cache.current.delete(session.id);
-      return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
+      try {
+        return await compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
+      } finally {
+        cache.current.delete(session.id);
+      }
     },
     /**
      * Reads a session and restarts its idle timeout, in one command; returns null if the session does not exist. Every request
@@ -160,9 +167,9 @@ export function createSessionStore(options: SessionStoreOptions) {
       let encrypted: string | null;
       try {
         encrypted = await readSession(keyOf(id));
-        isReadable = true;
+        lastReadSucceeded = true;
       } catch (error) {
-        isReadable = false;
+        lastReadSucceeded = false;
         cache.current.delete(id);
         throw error;
       }
@@ -171,11 +178,13 @@ export function createSessionStore(options: SessionStoreOptions) {
       return session;
     },
     /**
-     * Returns a session as this process last read it. Returns null if the process does not have it, or if a read has failed since. The session
-     * may have ended, so nothing may reach the client until `read` has resolved to a session (docs/decisions/0004).
+     * Returns a session from the cache, without asking Redis. Returns null if it is not cached or has reached its maximum age, or if the last
+     * read of any session failed. The session may have ended, so nothing may reach the client until `read` has resolved to a session
+     * (docs/decisions/0021).
      */
-    lastRead(id: string): Session | null {
-      return isReadable ? (cache.current.peek(id)?.session ?? null) : null;
+    cached(id: string): Session | null {
+      const session = lastReadSucceeded ? cache.current.peek(id)?.session : undefined;
+      return session === undefined || isTooOld(session) ? null : session;
     },
     /** Reads a session without restarting its idle timeout. `idleExpiresAt` is in ms since the epoch. */
     async peek(id: string, context?: RequestContext) {

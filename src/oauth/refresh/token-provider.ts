@@ -103,8 +103,8 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     unexpiredToken,
 
-    /** Returns the access token of a session that may have ended, or null if the token has expired or is about to. Has no effects. */
-    tokenOfLastRead({ record }: Session): string | null {
+    /** Returns the access token for an early request, or null if it has expired or is expiring. Has no effects. */
+    earlyToken({ record }: Session): string | null {
       return record.grant.expiresAt <= now() || isExpiring(record) ? null : record.grant.accessToken;
     },
 

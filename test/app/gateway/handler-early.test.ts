@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { redisReady } from '../../../src/redis/client.ts';
 import { createServices } from '../../../src/services.ts';
@@ -11,7 +12,7 @@ import { valuesOf } from '../../support/raw-message.ts';
 import { startRawApp } from '../../support/raw-app.ts';
 import { ok, okAndClose, type RawRequest } from '../../support/raw-service.ts';
 
-// The service gets a GET or HEAD request while Redis is still reading the session (docs/decisions/0004). No client may notice.
+// The service gets a GET or HEAD request while Redis is still reading the session (docs/decisions/0021). The client must see no difference.
 
 const raw = useFixture(async () => startRawApp());
 /** Another client of the same Redis, as another process has. */
@@ -38,8 +39,8 @@ const isRefresh = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
 /** Resolves once Cloakroom has handled everything that it has received. */
 const untilIdle = async () => void (await fetch(`${raw.testApp.origin}/healthz`));
 
-/** Sends a request while Redis holds the read. Resolves once the service has responded. */
-async function sendEarly(requestLine = `GET ${PATH}`) {
+/** Sends a request while Redis holds the read. Resolves once the service has received the request. */
+async function sendWhileReadIsHeld(requestLine = `GET ${PATH}`) {
   await holdReads();
   const client = await openConnection(raw.testApp.config.port);
   client.socket.write(raw.head(requestLine, ['Connection: close']));
@@ -62,33 +63,38 @@ const RESPONSES = [
   ['an error', 'GET', 'HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops'],
   ['the head only', 'HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n'],
 ] as const;
-test.each(RESPONSES)('the client gets the response after the session (%s)', async (_what, method, bytes) => {
-  raw.service.respond = (_request, socket) => {
-    socket.write(bytes, 'latin1');
-    if (bytes.includes('Connection: close')) socket.end();
-    return null;
-  };
-  const toComparable = (response: string) =>
-    response.replaceAll(/(?<=x-request-id: |dur=)[^,;\r]+|(?<=date: )[^\r]+/gi, '…');
-  const client = await sendEarly(`${method} ${PATH}`);
-  expect(client.text()).toBe('');
-  await releaseReads();
-  await client.closed;
+test.each(RESPONSES)(
+  'a response that arrives before the session has been read reaches the client unchanged (%s)',
+  async (_what, method, bytes) => {
+    raw.service.respond = (_request, socket) => {
+      socket.write(bytes, 'latin1');
+      if (bytes.includes('Connection: close')) socket.end();
+      return null;
+    };
+    const toComparable = (response: string) =>
+      response.replaceAll(/(?<=x-request-id: |dur=)[^,;\r]+|(?<=date: )[^\r]+/gi, '…');
+    const client = await sendWhileReadIsHeld(`${method} ${PATH}`);
+    expect(client.text()).toBe('');
+    await releaseReads();
+    await client.closed;
 
-  await raw.createSession(); // a session that the process has not read yet
-  const later = await openConnection(raw.testApp.config.port);
-  later.socket.write(raw.head(`${method} ${PATH}`, ['Connection: close']));
-  await later.closed;
-  expect(toComparable(client.text())).toBe(toComparable(later.text()));
-  expect(raw.service.requests).toHaveLength(2);
-});
+    await raw.createSession(); // a session that the process has not read yet
+    const later = await openConnection(raw.testApp.config.port);
+    later.socket.write(raw.head(`${method} ${PATH}`, ['Connection: close']));
+    await later.closed;
+    expect(toComparable(client.text())).toBe(toComparable(later.text()));
+    expect(raw.service.requests).toHaveLength(2);
+  },
+);
 
-describe('if the session has ended in another process', () => {
-  test.each([
-    ['the service responds', ok('a secret')],
-    ['the service responds with a 401', 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'],
-    ['the service fails', null],
-  ])('the client gets a 401, and the service at most one request (%s)', async (_what, bytes) => {
+test.each([
+  ['the service responds', ok('a secret')],
+  ['the service is still sending', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na secret'],
+  ['the service responds with a 401', 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'],
+  ['the service fails', null],
+])(
+  'after a sign-out in another process, the client gets a 401, and the service no further requests (%s)',
+  async (_what, bytes) => {
     const dropped = createDeferred<void>();
     raw.service.respond = (_request, socket) => {
       socket.once('close', () => dropped.resolve());
@@ -96,18 +102,35 @@ describe('if the session has ended in another process', () => {
       return bytes;
     };
     await redis().set(sessionKey('cloakroom:', id), 'ended');
-    const client = await sendEarly();
+    const client = await sendWhileReadIsHeld();
     expect(client.text()).toBe('');
     await releaseReads();
     await client.closed;
     expect(client.text()).toMatch(/^HTTP\/1.1 401 [\s\S]*"session_expired"/);
     expect(client.text()).not.toMatch(/secret|\r\nvia:/i);
+    expect(client.text()).toMatch(/service;dur=0\r/);
     await dropped.promise;
 
     const { start } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 401 /);
     expect(raw.service.requests).toHaveLength(1);
-  });
+  },
+);
+
+test('after a sign-out in the same process, the service gets no request', async () => {
+  await raw.testApp.services.store.end(id);
+  expect((await raw.send(`GET ${PATH}`)).start).toMatch(/^HTTP\/1.1 401 /);
+  expect(raw.service.requests).toEqual([]);
+});
+
+test('after the maximum age of a session, the service gets no request', async () => {
+  const { advanceClock, config } = raw.testApp;
+  const maxMs = config.sessionMaxSeconds * 1_000;
+  await raw.createSession({ expiresAt: Date.now() + 2 * maxMs });
+  await raw.send(`GET ${PATH}`);
+  advanceClock(maxMs);
+  expect(await sendAndWaitForSession('GET')).toMatch(/^HTTP\/1.1 401 /);
+  advanceClock(-maxMs);
 });
 
 test('if Redis does not reply, the client gets a 503, and the service no further requests', async () => {
@@ -115,7 +138,7 @@ test('if Redis does not reply, the client gets a 503, and the service no further
   const inOtherSession = async () => fetch(raw.testApp.origin + PATH, { headers: { cookie: other.cookie } });
   await inOtherSession();
   raw.service.requests.length = 0;
-  const client = await sendEarly();
+  const client = await sendWhileReadIsHeld();
   await client.closed;
   expect(client.text()).toMatch(/^HTTP\/1.1 503 [\s\S]*"session_store_unavailable"/);
   expect((await raw.send(`GET ${PATH}`)).start).toMatch(/^HTTP\/1.1 503 /);
@@ -139,12 +162,12 @@ test('if only this session cannot be read, the service gets no further requests 
   expect(raw.service.requests).toHaveLength(1);
 });
 
-test('if the service fails, the client gets a 502 after the session', async () => {
+test('if the service fails, the client gets a 502 once the session has been read', async () => {
   raw.service.respond = (_request, socket) => {
     socket.resetAndDestroy();
     return null;
   };
-  const client = await sendEarly();
+  const client = await sendWhileReadIsHeld();
   expect(client.text()).toBe('');
   await releaseReads();
   await client.closed;
@@ -161,7 +184,7 @@ test('if another process has refreshed the token, a 401 for the old one repeats 
 
   raw.service.respond = (request) =>
     tokenOf(request) === 'Bearer a-newer-token' ? ok('new') : 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n';
-  const client = await sendEarly();
+  const client = await sendWhileReadIsHeld();
   await releaseReads();
   await client.closed;
   expect(client.text()).toMatch(/^HTTP\/1.1 200 [\s\S]*new$/);
@@ -175,7 +198,7 @@ test('if the client disconnects, the request is aborted', async () => {
     socket.once('close', () => aborted.resolve());
     return null;
   };
-  const client = await sendEarly();
+  const client = await sendWhileReadIsHeld();
   client.socket.destroy();
   await aborted.promise;
   await releaseReads();
@@ -183,21 +206,67 @@ test('if the client disconnects, the request is aborted', async () => {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 });
 
+test('the access log shows how the request used its token', async () => {
+  raw.testApp.logged.length = 0;
+  const client = await sendWhileReadIsHeld();
+  await releaseReads();
+  await client.closed;
+  const line = raw.testApp.logged.find((each) => each.includes('"msg":"request"') && each.includes('/api/'));
+  expect(JSON.parse(line ?? '')).toMatchObject({ status: 200, token: 'unexpired' });
+});
+
+const LATE_MS = 100;
+test.each(['before', 'after'])(
+  'Server-Timing shows the time of both stages if the service responds %s the session has been read',
+  async (when) => {
+    const received = createDeferred<() => void>();
+    raw.service.respond = (_request, socket) => {
+      received.resolve(() => socket.write(ok('late')));
+      return null;
+    };
+    const client = await sendWhileReadIsHeld();
+    await delay(LATE_MS); // the time is what the test measures
+    const respond = await received.promise;
+    if (when === 'before') respond();
+    await untilIdle();
+    await releaseReads();
+    await untilIdle();
+    if (when === 'after') respond();
+    await client.closed;
+    const times = /session;dur=([\d.]+), .*service;dur=([\d.]+)/.exec(client.text())?.slice(1) ?? [];
+    for (const ms of times) expect(Number(ms)).toBeGreaterThanOrEqual(LATE_MS);
+    expect(times).toHaveLength(2);
+  },
+);
+
+const EXPIRING_MS = 30_000; // REFRESH_AHEAD_SECONDS is 60
 test.each([
-  ['a POST', `POST ${PATH}`, {}, 'Content-Length: 0'],
-  ['a GET with a body', `GET ${PATH}`, {}, 'Content-Length: 1'],
-  ['a GET whose token is about to expire', `GET ${PATH}`, { expiresAt: Date.now() + 20_000 }, 'A: 1'],
-])('%s waits for the session', async (_what, requestLine, grant, field) => {
-  await raw.createSession(grant);
+  ['a POST', 'POST', 900_000, ['Content-Length: 0'], ''],
+  ['a GET with a body', 'GET', 900_000, ['Content-Length: 1'], 'x'],
+  // The service refuses the refresh, so the token is still expiring at the second request.
+  ['a GET whose token is expiring', 'GET', EXPIRING_MS, [], ''],
+])('%s waits for the session', async (_what, method, expiresInMs, fields, body) => {
+  await raw.createSession({ expiresAt: Date.now() + expiresInMs });
   await raw.send(`GET ${PATH}`);
+  expect(await sendAndWaitForSession(method, fields, body)).toMatch(/^HTTP\/1.1 200 /);
+});
+
+/** Checks that the service does not get a request before the session has been read. Resolves with the response. */
+async function sendAndWaitForSession(method: string, fields: readonly string[] = [], body = '') {
   raw.service.requests.length = 0;
   await holdReads();
   const client = await openConnection(raw.testApp.config.port);
-  client.socket.write(Buffer.concat([raw.head(requestLine, ['Connection: close', field]), Buffer.from('x')]));
-  await untilIdle();
+  const head = raw.head(`${method} ${PATH}`, ['Connection: close', ...fields]);
+  client.socket.write(Buffer.concat([head, Buffer.from(body)]));
+  await eventually(async () => (await blockedClients()) === 1);
   await untilIdle();
   expect(raw.service.requests.filter((request) => !isRefresh(request))).toEqual([]);
   await releaseReads();
   await client.closed;
-  expect(client.text()).toMatch(/^HTTP\/1.1 200 /);
-});
+  return client.text();
+}
+
+/** Resolves with the number of connections whose commands Redis holds. */
+async function blockedClients(): Promise<number> {
+  return Number(/^blocked_clients:(\d+)/m.exec(await redis().info('clients'))?.[1]);
+}

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { buildConnector } from 'undici';
-import { RequestAbortedError, Timing, type ApiRequest } from '../../../src/gateway/api-request.ts';
-import { proxyRequest } from '../../../src/gateway/proxy.ts';
+import { Timing, type ApiRequest } from '../../../src/gateway/api-request.ts';
+import { proxyRequest, sendEarly } from '../../../src/gateway/proxy.ts';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import type { Session } from '../../../src/session/record.ts';
@@ -32,7 +32,7 @@ async function startService(respond: RequestListener) {
     isConnecting,
     mayConnect,
     /** Sends a request to the service and discards the response. */
-    send(target: string, { body = null as Readable | null, timeoutMs = TIMEOUT_MS } = {}) {
+    send(target: string, { body = null as Readable | null, timeoutMs = TIMEOUT_MS, isEarly = false } = {}) {
       const ended = createDeferred<unknown>();
       const res = {
         hasHeader: () => false,
@@ -51,8 +51,9 @@ async function startService(respond: RequestListener) {
       } as unknown as ApiRequest;
       const fail = (_request: ApiRequest, error: unknown) => ended.resolve(error);
       const deps = { upstream: pool, tokens: {} as TokenProvider, timeoutMs, responseHeaders: [], fail };
-      proxyRequest(deps, request, {} as Session, 'token');
-      return { request, ended: ended.promise };
+      const early = isEarly ? sendEarly(deps, request, 'token') : null;
+      if (!isEarly) proxyRequest(deps, request, {} as Session, 'token');
+      return { request, early, ended: ended.promise };
     },
     async [Symbol.asyncDispose]() {
       await pool.destroy();
@@ -70,10 +71,26 @@ test('if a client disconnects while the upstream connection is opening, only the
   const aborted = service.send('/aborted', { timeoutMs: 10_000 });
   await service.isConnecting.promise;
   aborted.request.upstream?.abort();
-  expect(await aborted.ended).toBeInstanceOf(RequestAbortedError);
   const next = service.send('/next', { timeoutMs: 10_000 });
   service.mayConnect.resolve();
   expect(await next.ended).toBeNull();
+  expect(sent).toEqual(['/next']);
+});
+
+test('an early request that times out while the upstream connection is opening is never sent', async () => {
+  const sent: string[] = [];
+  await using service = await startService((req, res) => {
+    sent.push(req.url ?? '');
+    res.end('{}');
+  });
+  const early = service.send('/early', { timeoutMs: 1, isEarly: true });
+  await service.isConnecting.promise;
+  await delay(50); // longer than the timeout
+  const next = service.send('/next', { timeoutMs: 10_000 });
+  service.mayConnect.resolve();
+  expect(await next.ended).toBeNull();
+  early.early?.onSessionRead({} as Session);
+  expect(await early.ended).toMatchObject({ code: 'service_timeout' });
   expect(sent).toEqual(['/next']);
 });
 
