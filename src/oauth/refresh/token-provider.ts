@@ -103,9 +103,9 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     unexpiredToken,
 
-    /** Returns the access token for an early request, or null if it has expired or is expiring. Has no effects. */
+    /** Returns the access token for an early request, or null if it has expired. Starts no refresh, because the session may have ended. */
     earlyToken({ record }: Session): string | null {
-      return record.grant.expiresAt <= now() || isExpiring(record) ? null : record.grant.accessToken;
+      return record.grant.expiresAt <= now() ? null : record.grant.accessToken;
     },
 
     /** Resolves with an unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
