@@ -115,7 +115,7 @@ export function createGateway(
 
   /**
    * Sends a GET or HEAD request to the service before its session has been read, with the cached token, so that it need not wait for Redis
-   * (docs/decisions/0021). Returns null if the request has to wait for its session or for a connection.
+   * (docs/decisions/0004). Returns null if the request has to wait for its session or for a connection.
    */
   const trySendEarly = (request: ApiRequest, slot: RequestSlot, id: string): EarlyRequest | null => {
     const { method } = request.req;

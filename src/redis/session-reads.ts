@@ -12,13 +12,9 @@ type Value = string | null | Error;
 
 interface Batch {
   readonly keys: string[];
-  /** Number of keys with which the batch is sent without waiting for the end of the turn. */
-  readonly size: number;
   readonly values: Deferred<readonly Value[]>;
 }
 
-/** Number of keys in the first batch of a turn. */
-const FIRST_KEYS = 16;
 /** Maximum number of keys per script, because a script blocks all other Redis clients. This many reads take about 0.2 ms. */
 const MAX_KEYS = 100;
 
@@ -36,11 +32,10 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads sessions in batches, which saves CPU time (docs/decisions/0004). In each turn of the event loop, the first batch has 16 keys, and
- * the following ones 100. A full batch is sent at once, so that Redis works during the turn. The end of the turn sends the rest. The
- * command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so a session
- * that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in different
- * slots.
+ * Reads sessions in batches, which saves CPU time (docs/decisions/0004). A batch has the reads from one turn of the event loop, but at most
+ * 100 keys. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so
+ * a session that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in
+ * different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => storeReply(redis.getex(key, 'EX', idleSeconds));
@@ -53,27 +48,21 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 
   let open: Batch | null = null;
-  let nextSize = FIRST_KEYS;
 
   const openBatch = (): Batch => {
-    const size = nextSize;
-    if (size === FIRST_KEYS) setImmediate(endTurn);
-    nextSize = MAX_KEYS;
-    return { keys: [], size, values: createDeferred() };
+    const batch = { keys: [], values: createDeferred<readonly Value[]>() };
+    setImmediate(send, batch);
+    return batch;
   };
-  const send = ({ keys, values }: Batch) => {
-    open = null;
-    readAll(keys).then(values.resolve, values.reject);
-  };
-  const endTurn = () => {
-    nextSize = FIRST_KEYS;
-    if (open !== null) send(open);
+  const send = (batch: Batch) => {
+    if (batch === open) open = null;
+    readAll(batch.keys).then(batch.values.resolve, batch.values.reject);
   };
 
   return async (key) => {
     const batch = (open ??= openBatch());
     const at = batch.keys.push(key) - 1;
-    if (batch.keys.length === batch.size) send(batch);
+    if (batch.keys.length === MAX_KEYS) open = null;
     const value = (await batch.values.promise)[at];
     if (value instanceof Error) throw new StoreUnavailableError(value);
     return value ?? null;

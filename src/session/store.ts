@@ -180,7 +180,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     /**
      * Returns a session from the cache, without asking Redis. Returns null if it is not cached or has reached its maximum age, or if the last
      * read of any session failed. The session may have ended, so nothing may reach the client until `read` has resolved to a session
-     * (docs/decisions/0021).
+     * (docs/decisions/0004).
      */
     cached(id: string): Session | null {
       const session = lastReadSucceeded ? cache.current.peek(id)?.session : undefined;

@@ -18,7 +18,7 @@ export function toTimingChart(timing: RequestTiming | null, totalMs: number) {
           { name: 'Service', part: 'service', ms: timing.service.ms },
         ];
   const measuredMs = parts.reduce((sum, { ms }) => sum + ms, 0);
-  // The gateway measures with a different clock, so its times may add up to more than the total.
+  // The times may add up to more than the total, because the session may be read while the service works, and the clocks differ.
   const rest = { name: 'Network and body', part: 'rest', ms: Math.max(totalMs - measuredMs, 0) };
   const all = [...parts, rest];
   return [toBar(all, Math.max(totalMs, measuredMs)), toLegend(all, totalMs)];

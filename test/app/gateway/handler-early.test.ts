@@ -12,7 +12,7 @@ import { valuesOf } from '../../support/raw-message.ts';
 import { startRawApp } from '../../support/raw-app.ts';
 import { ok, okAndClose, type RawRequest } from '../../support/raw-service.ts';
 
-// The service gets a GET or HEAD request while Redis is still reading the session (docs/decisions/0021). The client must see no difference.
+// The service gets a GET or HEAD request while Redis is still reading the session (docs/decisions/0004). The client must see no difference.
 
 const raw = useFixture(async () => startRawApp());
 /** Another client of the same Redis, as another process has. */

@@ -54,7 +54,7 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
    */
   const expectEnded = async (session: TestSession, what: string, late: readonly FleetResponse[]) => {
     const responses = [...late];
-    // The other process may send its first GET to the service before it has read the session (docs/decisions/0021).
+    // The other process may send its first GET to the service before it has read the session (docs/decisions/0004).
     for (const at of [0, 1]) responses.push(await send(urlOf(at), session.cookie));
     expect(responses.slice(late.length)).toMatchObject([REFUSED, REFUSED]);
     const { apiRequests, refreshes } = fleet.service;
