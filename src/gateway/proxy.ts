@@ -78,6 +78,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #request: ApiRequest;
   readonly #accessToken: string;
   readonly #body: Readable | Buffer | null;
+  readonly #isEarly: boolean;
   /** Null for the second attempt, so that a second 401 is sent to the client. */
   #session: Session | 'unread' | null;
   /** Limits the wait for the response. undici's own timer starts only once there is a connection and restarts on each 1xx. */
@@ -105,6 +106,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#accessToken = accessToken;
     this.#body = body;
     this.#session = session;
+    this.#isEarly = session === 'unread';
     this.#timer = setTimeout(UpstreamRequest.#onTimeout, deps.timeoutMs, this);
   }
 
@@ -174,6 +176,13 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const { tokens, fail } = this.#deps;
     const request = this.#request;
     const { times, res } = request;
+    const { accessToken } = session.record.grant;
+    if (this.#isEarly && accessToken !== this.#accessToken) {
+      // Another process has refreshed the token since the last read. Without the early request, the new token would be sent first.
+      this.abort();
+      new UpstreamRequest(this.#deps, request, accessToken, null, session).send();
+      return;
+    }
     try {
       const newToken = await tokens
         .tokenAfterUnauthorized(session, this.#accessToken, request)

@@ -114,12 +114,12 @@ function unescapeOrLeave(escapes: string): string {
 
 /**
  * Returns whether a server may interpret a path as leading to the authorization endpoints. Some servers remove `;…` up to the next slash
- * before they decode `%2f`, so any number of segments may disappear after a `;`.
+ * before they decode `%2f`, so any number of segments may disappear after a `;`. Others merge slashes, so empty segments are ignored.
  */
 function mayBeAuthorization(segments: readonly string[]): boolean {
   let matched = new Set([0]); // how many segments of the authorization path may have matched
   const skipping = new Set<number>();
-  for (const segment of segments.slice(1)) {
+  for (const segment of segments.filter((each) => each !== '')) {
     const next = [...matched, ...skipping]
       .filter((count) => AUTHORIZATION[count]?.test(segment) === true)
       .map((count) => count + 1);

@@ -175,23 +175,37 @@ test('if the service fails, the client gets a 502 once the session has been read
   expect(client.text()).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
 });
 
-test('if another process has refreshed the token, a 401 for the old one repeats the request', async () => {
-  await using other = createServices(raw.testApp.config, raw.testApp.services.log);
-  await redisReady(other.redis);
-  const session = await other.store.read(id);
-  if (session === null) throw new Error('the session has ended');
-  const grant = { ...session.record.grant, accessToken: 'a-newer-token' };
-  await other.store.replace(session, { ...session.record, grant, refreshedAt: Date.now() });
+test.each([
+  ['a-newer-token', ['a-valid-token', 'a-newer-token']],
+  ['the-newest-token', ['a-valid-token', 'a-newer-token', 'the-newest-token']],
+])(
+  'if another process has refreshed the token, a 401 for the old one leads to %s',
+  async (accepted, tokens) => {
+    await using other = createServices(raw.testApp.config, raw.testApp.services.log);
+    await redisReady(other.redis);
+    const session = await other.store.read(id);
+    if (session === null) throw new Error('the session has ended');
+    const grant = { ...session.record.grant, accessToken: 'a-newer-token' };
+    const refreshedAt = Date.now() - 60_000; // a 401 for a younger token would be forwarded
+    await other.store.replace(session, { ...session.record, grant, refreshedAt });
 
-  raw.service.respond = (request) =>
-    tokenOf(request) === 'Bearer a-newer-token' ? ok('new') : 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n';
-  const client = await sendWhileReadIsHeld();
-  await releaseReads();
-  await client.closed;
-  expect(client.text()).toMatch(/^HTTP\/1.1 200 [\s\S]*new$/);
-  expect(raw.service.requests.map(tokenOf)).toEqual(['Bearer a-valid-token', 'Bearer a-newer-token']);
-  expect(raw.service.requests.filter(isRefresh)).toEqual([]);
-});
+    const REFUSED = 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n';
+    raw.service.respond = (request) => {
+      if (isRefresh(request)) return ok('{"access_token":"the-newest-token","expires_in":900}');
+      return tokenOf(request) === `Bearer ${accepted}` ? ok('new') : REFUSED;
+    };
+    const client = await sendWhileReadIsHeld();
+    await releaseReads();
+    await client.closed;
+    expect(client.text()).toMatch(/^HTTP\/1.1 200 [\s\S]*new$/);
+    const [api, refreshes] = [
+      raw.service.requests.filter((each) => !isRefresh(each)),
+      raw.service.requests.filter(isRefresh),
+    ];
+    expect(api.map(tokenOf)).toEqual(tokens.map((token) => `Bearer ${token}`));
+    expect(refreshes).toHaveLength(tokens.length - 2);
+  },
+);
 
 test('if the client disconnects, the request is aborted', async () => {
   const aborted = createDeferred<void>();

@@ -53,12 +53,9 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
    * set a cookie. `late` holds the responses to requests that were in flight.
    */
   const expectEnded = async (session: TestSession, what: string, late: readonly FleetResponse[]) => {
-    const responses = [...late];
-    // The other process may send its first GET to the service before it has read the session (docs/decisions/0004).
-    for (const at of [0, 1]) responses.push(await send(urlOf(at), session.cookie));
-    expect(responses.slice(late.length)).toMatchObject([REFUSED, REFUSED]);
-    const { apiRequests, refreshes } = fleet.service;
+    const { apiRequests: apiRequestsBefore, refreshes } = fleet.service;
     const refreshesBefore = refreshes.length;
+    const responses = [...late];
     for (const at of [0, 1]) {
       const api = await send(urlOf(at), session.cookie);
       expect(api).toMatchObject(REFUSED);
@@ -69,7 +66,9 @@ describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
       responses.push(api, status, page);
     }
     expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toEqual([]);
-    expect(fleet.service).toMatchObject({ apiRequests, refreshes: { length: refreshesBefore } });
+    // Each process may send its first GET to the service before it has read the session (docs/decisions/0004).
+    expect(fleet.service.apiRequests - apiRequestsBefore).toBeLessThanOrEqual(2);
+    expect(refreshes).toHaveLength(refreshesBefore);
     expect(await keysOf(session)).toEqual([keyOf(session)]);
     expect(await fleet.redis.get(keyOf(session))).toBe('ended');
     expect(await fleet.redis.ttl(keyOf(session))).toBeGreaterThan(0);

@@ -214,6 +214,7 @@ describe('look-alike characters', () => {
   refuses('%EF%BC%8E%EF%BC%8E/x %E2%80%A4%E2%80%A4/x %E2%80%A5/x %EF%B9%92./x');
   // Slashes (fullwidth, fullwidth reverse, fraction, division) and a set minus:
   refuses('..%EF%BC%8Fx ..%EF%BC%BCx ..%E2%81%84x ..%E2%88%95x ..%E2%88%96x');
+  disallows('%EF%BC%8F/authorization/oauth2/token authorization/%EF%BC%8Foauth2'); // for servers that then merge slashes
   // A fullwidth semicolon, a Greek question mark, a zero-width space and a soft hyphen:
   refuses('..%EF%BC%9Bx/y ..%CD%BE/x ..%E2%80%8B/x .%C2%AD./x');
   // Percent signs (fullwidth, fullwidth before another encoded percent sign, small):
