@@ -177,13 +177,14 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const request = this.#request;
     const { times, res } = request;
     const { accessToken } = session.record.grant;
-    if (this.#isEarly && accessToken !== this.#accessToken) {
-      // Another process has refreshed the token since the last read. Without the early request, the new token would be sent first.
-      this.abort();
-      new UpstreamRequest(this.#deps, request, accessToken, null, session).send();
-      return;
-    }
     try {
+      if (this.#isEarly && accessToken !== this.#accessToken) {
+        // Another process has refreshed the token since the last read. Without the early request, the new token would be sent first.
+        this.abort();
+        request.upstreamStatus = undefined; // metrics count the next response
+        new UpstreamRequest(this.#deps, request, accessToken, null, session).send();
+        return;
+      }
       const newToken = await tokens
         .tokenAfterUnauthorized(session, this.#accessToken, request)
         .finally(() => times.add('token'));
