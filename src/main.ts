@@ -11,5 +11,6 @@ const { run } = loadServer();
 // the code caches.
 setFlagsFromString('--no-allocation-site-pretenuring');
 setFlagsFromString('--no-parallel-scavenge');
+setFlagsFromString('--no-minor-gc-task');
 setFlagsFromString('--heap-growing-percent=30');
 process.exit(await run(process, sighup));
