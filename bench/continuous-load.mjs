@@ -17,9 +17,9 @@ import { printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * Compares the systems of the benchmark `peers` under continuous load. Only one system runs at a time. Each gets a core to itself for the
- * whole measurement: 4 s of warm-up and 7 s of requests on 32 connections without a pause, then 4 connections at 400 requests a second.
- * All requests count. The goals refer to this benchmark, because operators pay for continuous load. The names of the systems are in
+ * Compares the systems of the benchmark `peers` under continuous load. Only one system gets requests at a time: 4 s of warm-up and 7 s of
+ * requests on 32 connections without a pause. Once all systems have been loaded, each gets 400 requests a second on 4 connections. All
+ * requests count. Each round starts the systems anew, and loads them close together, because the machine changes its speed. The goals refer to this benchmark, because operators pay for continuous load. The names of the systems are in
  * peers/systems.mjs.
  *
  * Usage: `npm run bench -- continuous-load [--only a,cloakroom] [--rounds 5] [--light-seconds 12] [--cpu-prof FOLDER]`
@@ -82,20 +82,13 @@ const settings = {
   profiles: values['cpu-prof'],
 };
 
-/** @typedef {Awaited<ReturnType<typeof measure>>} Result */
+/** @typedef {Awaited<ReturnType<typeof measureLoad>> & Awaited<ReturnType<typeof measureLatency>>} Result */
 /** @type {Map<string, Result[]>} One result for each round. */
 const results = new Map(kinds.map(({ name }) => [name, []]));
 try {
   for (let round = 0; round < Number(values.rounds); round++) {
     const first = round % kinds.length;
-    for (const kind of [...kinds.slice(first), ...kinds.slice(0, first)]) {
-      const result = await measure(kind);
-      results.get(kind.name)?.push(result);
-      const { cpuMs, perSecond, latencies } = result;
-      process.stderr.write(
-        `round ${round + 1}: ${kind.name}: ${(cpuMs * 1_000).toFixed(0)} µs, ${perSecond.toFixed(0)}/s, p99 ${percentile(latencies, 99).toFixed(2)} ms\n`,
-      );
-    }
+    await measureRound(round, [...kinds.slice(first), ...kinds.slice(0, first)]);
   }
   report();
 } finally {
@@ -103,34 +96,61 @@ try {
   await store.stop();
 }
 
-/** @param {import('./peers/systems.mjs').Kind} kind */
-async function measure(kind) {
-  const system = await kind.start(settings);
+/**
+ * Starts all systems, and loads one after the other. Then measures the latency of each at light load.
+ * @param {number} round
+ * @param {readonly import('./peers/systems.mjs').Kind[]} order
+ */
+async function measureRound(round, order) {
+  /** @type {import('./peers/systems.mjs').System[]} */
+  const systems = [];
   try {
-    const pids = processTree(system.pid);
-    const startMb = memoryMb(pids);
-    await verifySystem(kind, system, body);
-    const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
-    const clients = createClients(target);
-    await clients.sendFor(WARM_UP_MS);
-    const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
-    const requests = await clients.sendFor(LOAD_MS);
-    const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
-    const loadMb = memoryMb(pids);
-    clients.close();
-    await sendAtRate(target, { ...LIGHT, ms: LIGHT_WARM_UP_MS });
-    const { latencies, slowest } = await sendAtRate(target, { ...LIGHT, ms: lightMs });
-    return {
-      cpuMs: cpuMs / requests,
-      perSecond: (requests / ms) * 1_000,
-      startMb,
-      loadMb,
-      latencies,
-      slowest,
-    };
+    for (const kind of order) {
+      const system = await kind.start(settings);
+      systems.push(system);
+      await verifySystem(kind, system, body);
+    }
+    const loads = [];
+    for (const system of systems) loads.push(await measureLoad(system));
+    for (const [at, system] of systems.entries()) {
+      const [load, { name = '' } = {}] = [loads[at], order[at]];
+      if (load === undefined) throw new Error(`${name} was not loaded.`);
+      const result = { ...load, ...(await measureLatency(system)) };
+      results.get(name)?.push(result);
+      const p99 = percentile(result.latencies, 99).toFixed(2);
+      process.stderr.write(
+        `round ${round + 1}: ${name}: ${(load.cpuMs * 1_000).toFixed(0)} µs, ${load.perSecond.toFixed(0)}/s, p99 ${p99} ms\n`,
+      );
+    }
   } finally {
-    await system.stop();
+    for (const system of systems) await system.stop();
   }
+}
+
+/** @param {import('./peers/systems.mjs').System} system */
+function targetOf({ port: systemPort, cookies }) {
+  return { port: systemPort, requests: cookies.map(requestBytes), bodyBytes: body.length };
+}
+
+/** @param {import('./peers/systems.mjs').System} system */
+async function measureLoad(system) {
+  const pids = processTree(system.pid);
+  const startMb = memoryMb(pids);
+  const clients = createClients(targetOf(system));
+  await clients.sendFor(WARM_UP_MS);
+  const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
+  const requests = await clients.sendFor(LOAD_MS);
+  const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
+  const loadMb = memoryMb(pids);
+  clients.close();
+  return { cpuMs: cpuMs / requests, perSecond: (requests / ms) * 1_000, startMb, loadMb };
+}
+
+/** @param {import('./peers/systems.mjs').System} system */
+async function measureLatency(system) {
+  const target = targetOf(system);
+  await sendAtRate(target, { ...LIGHT, ms: LIGHT_WARM_UP_MS });
+  return sendAtRate(target, { ...LIGHT, ms: lightMs });
 }
 
 /**

@@ -137,6 +137,7 @@ async function startBare(name, settings, more) {
 const V8_OPTIONS = [
   '--no-allocation-site-pretenuring',
   '--no-parallel-scavenge',
+  '--no-minor-gc-task',
   '--heap-growing-percent=30',
 ];
 
