@@ -32,7 +32,7 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads sessions in batches, which saves CPU time (docs/decisions/0004). A batch has the reads from one turn of the event loop, but at most
+ * Reads sessions in batches, which saves CPU time (docs/decisions/0004). A batch has the reads from two turns of the event loop, but at most
  * 100 keys. The command is `EVAL`, which costs no more than `EVALSHA` and needs no extra permission. Reads and writes share a connection, so
  * a session that has ended on one server is never read from another. In a cluster, each read is a separate command, because the keys are in
  * different slots.
@@ -51,7 +51,7 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
 
   const openBatch = (): Batch => {
     const batch = { keys: [], values: createDeferred<readonly Value[]>() };
-    setImmediate(send, batch);
+    setImmediate(() => setImmediate(send, batch));
     return batch;
   };
   const send = (batch: Batch) => {

@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-describe('the reads in one event loop turn', () => {
+describe('the reads in two event loop turns', () => {
   test.each([
     { reads: 3, commands: 1 },
     { reads: 100, commands: 1 },
@@ -90,14 +90,22 @@ describe('the reads in one event loop turn', () => {
     expect(counts).toEqual({ eval: commands, getex: reads });
   });
 
-  test('are not batched with the reads in the next turn', async () => {
-    const counts = await countsOf(async () => {
-      const first = reader.read('one');
-      await turn();
-      await Promise.all([first, reader.read('another')]);
-    });
-    expect(counts).toEqual({ eval: 0, getex: 2 });
-  });
+  test.each([
+    { turns: 1, counts: { eval: 1, getex: 2 } },
+    { turns: 2, counts: { eval: 0, getex: 2 } },
+  ])(
+    'are batched, unlike the reads in later turns: $turns turns between two reads',
+    async ({ turns, counts }) => {
+      const values = await setMany(2);
+      const [first = '', second = ''] = values;
+      const measured = await countsOf(async () => {
+        const early = reader.read(first);
+        for (let at = 0; at < turns; at += 1) await turn();
+        expect(await Promise.all([early, reader.read(second)])).toEqual(values);
+      });
+      expect(measured).toEqual(counts);
+    },
+  );
 
   test('may share a key', async () => {
     await redis.mset('key', 'value', 'other', 'other value');
@@ -151,7 +159,7 @@ test('while connections are being killed, each read returns its own value or fai
   const counts = { served: 0, failed: 0 };
   for (let round = 0; round < 20; round += 1) {
     const reads = values.map(reader.read);
-    await new Promise((sent) => setImmediate(setImmediate, sent));
+    for (let at = 0; at < 3; at += 1) await turn(); // until the reads are sent
     const killing = redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     const later = values.map(reader.read);
     await killing;
@@ -236,7 +244,6 @@ describe('while Redis hangs', () => {
     process.kill(server.pid, 'SIGSTOP');
     try {
       const first = reader.read('a').catch((error: unknown) => error);
-      await turn(); // the next read is a separate command
       await new Promise((later) => setTimeout(later, 1_000));
       const second = reader.read('b').catch((error: unknown) => error);
       expect(await first).toMatchObject({ cause: new RedisTimeoutError() });
