@@ -19,8 +19,8 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 /**
  * Compares the systems of the benchmark `peers` under continuous load. Only one system gets requests at a time: 4 s of warm-up and 7 s of
  * requests on 32 connections without a pause. Once all systems have been loaded, each gets 400 requests a second on 4 connections. All
- * requests count. Each round starts the systems anew, and loads them close together, because the machine changes its speed. The goals refer to this benchmark, because operators pay for continuous load. The names of the systems are in
- * peers/systems.mjs.
+ * requests count. Each round starts the systems anew, and loads them close together, because the machine changes its speed. The goals
+ * refer to this benchmark, because operators pay for continuous load. The names of the systems are in peers/systems.mjs.
  *
  * Usage: `npm run bench -- continuous-load [--only a,cloakroom] [--rounds 5] [--light-seconds 12] [--cpu-prof FOLDER]`
  */
@@ -123,7 +123,7 @@ async function measureRound(round, order) {
       );
     }
   } finally {
-    for (const system of systems) await system.stop();
+    await Promise.all(systems.map(async (system) => system.stop()));
   }
 }
 
@@ -135,7 +135,7 @@ function targetOf({ port: systemPort, cookies }) {
 /** @param {import('./peers/systems.mjs').System} system */
 async function measureLoad(system) {
   const pids = processTree(system.pid);
-  const startMb = memoryMb(pids);
+  const idleMb = memoryMb(pids);
   const clients = createClients(targetOf(system));
   await clients.sendFor(WARM_UP_MS);
   const [cpuBefore, startedAt] = [cpuMsOf(pids), performance.now()];
@@ -143,7 +143,7 @@ async function measureLoad(system) {
   const [cpuMs, ms] = [cpuMsOf(pids) - cpuBefore, performance.now() - startedAt];
   const loadMb = memoryMb(pids);
   clients.close();
-  return { cpuMs: cpuMs / requests, perSecond: (requests / ms) * 1_000, startMb, loadMb };
+  return { cpuMs: cpuMs / requests, perSecond: (requests / ms) * 1_000, idleMb, loadMb };
 }
 
 /** @param {import('./peers/systems.mjs').System} system */
@@ -176,7 +176,7 @@ function report() {
       'p99 ms',
       'min – max',
       'p99.9 ms',
-      'MB at start',
+      'MB idle',
       'under load',
     ],
   ];
@@ -195,7 +195,7 @@ function report() {
       p99.median.toFixed(2),
       `${p99.min.toFixed(2)} – ${p99.max.toFixed(2)}`,
       latency(99.9).median.toFixed(2),
-      toSpread(rounds.map(({ startMb }) => startMb)).median.toFixed(0),
+      toSpread(rounds.map(({ idleMb }) => idleMb)).median.toFixed(0),
       toSpread(rounds.map(({ loadMb }) => loadMb)).median.toFixed(0),
     ]);
   }
